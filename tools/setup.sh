@@ -20,6 +20,7 @@ python_packages="pycocotools.mask:pycocotools==2.0.8 numpy:numpy PIL:pillow axe_
 slurm_packages="slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libhwloc15 libjson-c5 libyaml-0-2"
 arm64_packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static meson ninja-build pkg-config python3"
 arm64_libraries="libc6-dev libjansson-dev libjpeg62-turbo-dev libpng-dev"
+openapi_packages="openapi-spec-validator==0.7.2"
 reader_packages="supervision==0.31.2 datumaro==1.13.12"
 
 # apt's status lines as one line now and then. No awk: Debian's reads a pipe in blocks.
@@ -76,6 +77,16 @@ install_readers() {
     echo "tools/setup.sh: installing Python packages into build-readers/: $reader_packages"
     python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$folder" $reader_packages ||
         echo "tools/setup.sh: these Python packages cannot be installed, and are left out of the test: $reader_packages" >&2
+}
+
+# With what it needs, 13 MB in build-openapi/, for one test.
+install_openapi() {
+    local folder
+    folder="$(cd "$(dirname "$0")/.." && pwd)/build-openapi"
+    PYTHONPATH="$folder" python3 -c 'import jsonschema, openapi_spec_validator' 2>/dev/null && return 0
+    echo "tools/setup.sh: installing Python packages into build-openapi/: $openapi_packages"
+    python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$folder" $openapi_packages ||
+        echo "tools/setup.sh: these Python packages cannot be installed, and the tests with them are skipped: $openapi_packages" >&2
 }
 
 # Into build-slurm/, 12 MB, for the test of the launcher: nothing of it is installed.
@@ -150,6 +161,7 @@ if [ "${1:-run}" = test ]; then
     # The package of clang's sanitizer runtime has the version in its name.
     install_missing "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
     install_python $python_packages
+    install_openapi
     fetch_slurm
     # Ubuntu has them as snaps only; the tests that need them are skipped there.
     [ ! -e /etc/debian_version ] || grep -qi ubuntu /etc/os-release || install_missing chromium firefox-esr

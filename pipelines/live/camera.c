@@ -568,6 +568,11 @@ GstElement *camera_get_pipeline(Camera *camera)
     return camera->pipeline;
 }
 
+GstElement *camera_get_tee(Camera *camera)
+{
+    return get(camera, "frames");
+}
+
 Output *camera_get_clean(Camera *camera)
 {
     return camera->outputs[CLEAN];

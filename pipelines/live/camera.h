@@ -24,6 +24,7 @@ const gchar *camera_get_name(const Camera *camera);
 GstElement *camera_get_track(Camera *camera); /* the samtrack; no reference is taken */
 GstElement *camera_get_zones(Camera *camera); /* the samzones, likewise */
 GstElement *camera_get_pipeline(Camera *camera);
+GstElement *camera_get_tee(Camera *camera); /* all frames pass it, with all metas; likewise */
 
 Output *camera_get_clean(Camera *camera);     /* H.264 */
 Output *camera_get_annotated(Camera *camera); /* H.264 with masks */

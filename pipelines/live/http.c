@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "address.h"
+#include "api.h"
 #include "door.h"
 #include "download.h"
 #include "guard.h"
@@ -20,9 +21,10 @@
 #define PAGE "/samtrack/live"
 #define TOKEN_POLICY "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; " \
     "form-action 'self'; frame-ancestors 'none'"
-#define POLICY "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
-    "media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; " \
-    "frame-ancestors 'none'"
+#define PAGE_POLICY(base) "default-src 'none'; script-src 'self'; style-src 'self'; " \
+    "img-src 'self' data:; media-src 'self' blob:; connect-src 'self'; base-uri " base "; " \
+    "form-action 'none'; frame-ancestors 'none'"
+#define POLICY PAGE_POLICY("'none'")
 
 struct Http {
     const Settings *settings;
@@ -31,6 +33,7 @@ struct Http {
     Hub *hub;
     Mjpeg *mjpeg;
     Downloads *downloads;
+    Api *api;
     GSocketService *listener;
     GTlsCertificate *certificate;
     SoupServer *server;
@@ -92,6 +95,7 @@ static gboolean is_opened(Http *http, SoupServerMessage *message, const gchar *p
         soup_server_message_get_request_headers(message), "Accept");
 
     return accept && strstr(accept, "text/html") && (!strcmp(strip(http, path), "/") ||
+        !strcmp(strip(http, path), "/cameras") || g_str_has_prefix(strip(http, path), "/camera/") ||
         !strcmp(address_strip(http->settings, path), http->base));
 }
 
@@ -123,13 +127,43 @@ static void check_token(Http *http, SoupServerMessage *message, const gchar *pat
     }
 }
 
+/* Whether the method goes with the path, and the body with the method. Bodies of others than the
+ * API's changes are read and forgotten. */
+static void check_head(Http *http, SoupServerMessage *message, const gchar *path)
+{
+    SoupMessageHeaders *in = soup_server_message_get_request_headers(message);
+    SoupMessageHeaders *out = soup_server_message_get_response_headers(message);
+    const gchar *method = soup_server_message_get_method(message);
+    const gchar *methods = api_get_methods(strip(http, path)), *why;
+    gchar **list = g_strsplit(methods ? methods : "GET, HEAD", ", ", -1);
+    const gboolean takes = !strcmp(method, "POST") || !strcmp(method, "PATCH");
+    guint status = 0;
+
+    if (!g_strv_contains((const gchar *const *) list, method)) {
+        gchar *sentence = g_strdup_printf("Only %s are allowed.\n", methods ? methods :
+            "GET, HEAD");
+
+        soup_message_headers_replace(out, "Allow", methods ? methods : "GET, HEAD");
+        refuse(http, message, SOUP_STATUS_METHOD_NOT_ALLOWED, sentence);
+        g_free(sentence);
+    } else if (!takes && (soup_message_headers_get_encoding(in) == SOUP_ENCODING_CHUNKED ||
+        soup_message_headers_get_content_length(in) > 0)) {
+        refuse(http, message, SOUP_STATUS_REQUEST_ENTITY_TOO_LARGE,
+            "A request has no body here.\n");
+    } else if ((why = api_refuse_head(http->api, method, in, &status))) {
+        refuse(http, message, status, why);
+    }
+    g_strfreev(list);
+    if (!takes || soup_server_message_get_status(message))
+        soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
+}
+
 /* Before the body is read. */
 static void on_headers(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
 {
     SoupMessageHeaders *in = soup_server_message_get_request_headers(message);
     SoupMessageHeaders *out = soup_server_message_get_response_headers(message);
-    const gchar *method = soup_server_message_get_method(message);
     Http *http = data;
 
     soup_message_headers_replace(out, "Content-Security-Policy", POLICY);
@@ -139,14 +173,9 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
     soup_message_headers_replace(out, "X-Accel-Buffering", "no"); /* nginx would hold pictures */
     /* libsoup cuts parts out of what is in memory: answers that are streamed are not. */
     soup_message_headers_remove(in, "Range");
-    /* A body that comes all the same is read and forgotten. */
-    soup_message_body_set_accumulate(soup_server_message_get_request_body(message), FALSE);
-    if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-        refuse(http, message, SOUP_STATUS_METHOD_NOT_ALLOWED, "Only GET is allowed.\n");
-    else if (soup_message_headers_get_encoding(in) == SOUP_ENCODING_CHUNKED ||
-        soup_message_headers_get_content_length(in) > 0)
-        refuse(http, message, SOUP_STATUS_REQUEST_ENTITY_TOO_LARGE,
-            "A request has no body here.\n");
+    check_head(http, message, path);
+    if (soup_server_message_get_status(message))
+        ;
     else if (!access_has_origin(http->settings, message))
         refuse(http, message, SOUP_STATUS_FORBIDDEN, "The request comes from another page.\n");
     else
@@ -214,6 +243,30 @@ static void serve_start(Http *http, SoupServerMessage *message, const gchar *pat
     g_free(down);
 }
 
+/* Pages beside the one at the base are served below it, where the cookie is sent; a token in the
+ * address goes as there. @page: the path below the base; @up: from it to the base. FALSE: the
+ * browser is sent elsewhere. */
+static gboolean is_settled(Http *http, SoupServerMessage *message, const gchar *path,
+    GHashTable *query, const gchar *page, const gchar *up)
+{
+    const gchar *inner = address_strip(http->settings, path);
+    const gboolean token = query && g_hash_table_contains(query, "token");
+    gchar *to;
+
+    if (inner != strip(http, path)) {
+        if (!token)
+            return TRUE;
+        enter(http, message);
+        to = g_strconcat(up, page, NULL);
+    } else {
+        to = g_strconcat(up, http->base + 1, "/", page, token ? "?token=" : NULL,
+            http->settings->token, NULL);
+    }
+    redirect(message, to);
+    g_free(to);
+    return FALSE;
+}
+
 static void on_page(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
 {
@@ -237,6 +290,11 @@ static void on_page(SoupServer *server, SoupServerMessage *message, const char *
     }
     if (!strcmp(inner, http->base) || !strcmp(strip(http, path), "/")) {
         serve_start(http, message, inner, query);
+        return;
+    }
+    if (!strcmp(strip(http, path), "/cameras")) {
+        if (is_settled(http, message, path, query, "cameras", ""))
+            serve_file(message, "/cameras.html", "text/html; charset=utf-8");
         return;
     }
     path = strip(http, path);
@@ -291,6 +349,74 @@ static const gchar *get_rest(Http *http, const gchar *path, const gchar *folder)
         if (g_str_has_prefix(paths[i], folder))
             return paths[i] + strlen(folder);
     return NULL;
+}
+
+static Room *find_room(Http *http, const gchar *name)
+{
+    guint i;
+
+    for (i = 0; name && i < http->rooms->len; i++) {
+        Room *room = g_ptr_array_index(http->rooms, i);
+
+        if (!strcmp(camera_get_name(room->camera), name))
+            return room;
+    }
+    return NULL;
+}
+
+/* Of "/camera/NAME/FILE", if there is such a camera. */
+static Room *find_room_of(Http *http, const gchar *path, const gchar *file)
+{
+    const gchar *rest = get_rest(http, path, "/camera/");
+    const gchar *slash = rest ? strchr(rest, '/') : NULL;
+    gchar *name = slash && !strcmp(slash + 1, file) ? g_strndup(rest, slash - rest) : NULL;
+    Room *room = find_room(http, name);
+
+    g_free(name);
+    return room;
+}
+
+/* The page again, which finds its files as if it were at the base, and its socket here: that tells
+ * it of this camera first. */
+static void serve_page_of(SoupServerMessage *message)
+{
+    static const gchar head[] = "<head>\n", base[] = "<base href=\"../../\">\n";
+    SoupMessageHeaders *out = soup_server_message_get_response_headers(message);
+    GBytes *bytes = g_resources_lookup_data(PAGE "/index.html", G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    GString *text = g_string_new(g_bytes_get_data(bytes, NULL)); /* resources end with a 0 */
+    const gchar *at = strstr(text->str, head);
+
+    g_string_insert(text, at ? at + strlen(head) - text->str : 0, base);
+    soup_message_headers_replace(out, "Content-Security-Policy", PAGE_POLICY("'self'"));
+    soup_server_message_set_status(message, SOUP_STATUS_OK, NULL);
+    soup_server_message_set_response(message, "text/html; charset=utf-8", SOUP_MEMORY_COPY,
+        text->str, text->len);
+    g_string_free(text, TRUE);
+    g_bytes_unref(bytes);
+}
+
+/* /camera/NAME/; without the last slash, it is added. */
+static void on_camera(SoupServer *server, SoupServerMessage *message, const char *path,
+    GHashTable *query, gpointer data)
+{
+    Http *http = data;
+    Room *room = find_room_of(http, path, "");
+    const gchar *rest = get_rest(http, path, "/camera/");
+    gchar *page;
+
+    if (soup_server_message_get_status(message) || find_room_of(http, path, "socket"))
+        return; /* libsoup goes on with what is for the WebSocket */
+    if (!room && !find_room(http, rest)) {
+        on_page(server, message, path, query, data);
+        return;
+    }
+    page = room ? g_strdup_printf("camera/%s/", camera_get_name(room->camera)) :
+        g_strconcat(rest, "/", NULL);
+    if (!room)
+        redirect(message, page);
+    else if (is_settled(http, message, path, query, page, "../../"))
+        serve_page_of(message);
+    g_free(page);
 }
 
 static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char *path,
@@ -356,13 +482,27 @@ static void on_annotations(SoupServer *server, SoupServerMessage *message, const
     on_page(server, message, path, query, data);
 }
 
+static void on_api(SoupServer *server, SoupServerMessage *message, const char *path,
+    GHashTable *query, gpointer data)
+{
+    Http *http = data;
+    const gchar *rest = get_rest(http, path, "/api/");
+    gchar *inner = rest ? g_strconcat("/api/", rest, NULL) : NULL;
+
+    if (!soup_server_message_get_status(message) && !(inner && api_serve(http->api, message, inner,
+        query)))
+        on_page(server, message, path, query, data);
+    g_free(inner);
+}
+
 static void on_websocket(SoupServer *server, SoupServerMessage *message, const char *path,
     SoupWebsocketConnection *connection, gpointer data)
 {
     Guard *guard = get_data(message, GUARD);
+    Http *http = data;
 
     if (guard_expect_frames(guard, MESSAGE_MAX_BYTES))
-        hub_add(((Http *) data)->hub, connection, guard);
+        hub_add(http->hub, connection, guard, find_room_of(http, path, "socket"));
     else
         guest_show_out(get_data(message, GUEST), "it sends messages before there is a WebSocket");
 }
@@ -461,6 +601,9 @@ static void add_handlers(Http *http)
     add(http, "/metrics", on_metrics);
     add(http, "/mjpeg/", on_mjpeg);
     add(http, "/annotations/", on_annotations);
+    add(http, "/api/", on_api);
+    add(http, "/camera/", on_camera);
+    add(http, "/camera/", NULL);
     /* The limit of a message's size is that of its compressed form: there must be none. */
     soup_server_remove_websocket_extension(http->server, SOUP_TYPE_WEBSOCKET_EXTENSION_DEFLATE);
     add(http, "/socket", NULL);
@@ -480,6 +623,7 @@ Http *http_new(const Settings *settings, GPtrArray *rooms, Rtsp *rtsp, GError **
     http->hub = hub_new(settings, rooms);
     http->mjpeg = mjpeg_new(settings->max_viewers);
     http->downloads = downloads_new();
+    http->api = api_new(settings, rooms);
     http->listener = g_socket_service_new();
     g_socket_listener_set_backlog(G_SOCKET_LISTENER(http->listener), BACKLOG);
     http->server = soup_server_new("server-header", "samtrack-live", NULL);
@@ -509,6 +653,11 @@ void http_update(Http *http)
     hub_update(http->hub);
 }
 
+void http_set_change(Http *http, ApiChange change, gpointer user)
+{
+    api_set_change(http->api, change, user);
+}
+
 gboolean http_is_watched(Http *http, Room *room)
 {
     Output *const outputs[] = {camera_get_clean(room->camera), camera_get_annotated(room->camera),
@@ -531,6 +680,7 @@ void http_free(Http *http)
     g_socket_listener_close(G_SOCKET_LISTENER(http->listener));
     door_clear(http->door, FALSE); /* no more pages come in */
     hub_close(http->hub); /* or what follows could begin a saving of tracks */
+    api_free(http->api); /* runs the main loop, as does the next: that may serve requests */
     downloads_free(http->downloads); /* runs the main loop, which may serve requests */
     hub_free(http->hub);
     mjpeg_free(http->mjpeg);

@@ -3,6 +3,7 @@
 #ifndef LIVE_HTTP_H
 #define LIVE_HTTP_H
 
+#include "api.h"
 #include "hub.h"
 #include "rtsp.h"
 
@@ -15,6 +16,8 @@ gint http_get_port(Http *http);
 void http_update(Http *http);
 /* Whether anybody is given what one that is gone has. */
 gboolean http_is_watched(Http *http, Room *room);
+/* Who changes cameras. Before the main loop runs. */
+void http_set_change(Http *http, ApiChange change, gpointer user);
 void http_free(Http *http);
 
 #endif

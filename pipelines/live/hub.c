@@ -458,7 +458,13 @@ static void on_text(SoupWebsocketConnection *connection, gint type, GBytes *byte
     g_free(why);
 }
 
-static gchar *make_hello(Hub *hub)
+static void add_camera(JsonBuilder *b, const Room *room)
+{
+    json_builder_add_string_value(b, camera_get_name(room->camera));
+}
+
+/* @first: the room that a page without one begins with; NULL: any. */
+static gchar *make_hello(Hub *hub, const Room *first)
 {
     JsonBuilder *b = message_begin("hello");
     guint i;
@@ -469,14 +475,16 @@ static gchar *make_hello(Hub *hub)
     message_add_count(b, "keepTracks", hub->settings->keep_tracks);
     json_builder_set_member_name(b, "cameras");
     json_builder_begin_array(b);
+    if (first)
+        add_camera(b, first);
     for (i = 0; i < hub->rooms->len; i++)
-        json_builder_add_string_value(b,
-            camera_get_name(((Room *) g_ptr_array_index(hub->rooms, i))->camera));
+        if (g_ptr_array_index(hub->rooms, i) != first)
+            add_camera(b, g_ptr_array_index(hub->rooms, i));
     json_builder_end_array(b);
     return message_end(b);
 }
 
-void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard)
+void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard, Room *first)
 {
     Viewer *viewer;
 
@@ -492,7 +500,7 @@ void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard)
     viewer->number = ++hub->last_number;
     viewer->connection = g_object_ref(connection);
     viewer->guard = g_object_ref(guard);
-    viewer->room = g_ptr_array_index(hub->rooms, 0);
+    viewer->room = first ? first : g_ptr_array_index(hub->rooms, 0);
     viewer->sent = viewer->seen = hub->pushes;
     viewer->seen_at = g_get_monotonic_time();
     soup_websocket_connection_set_max_incoming_payload_size(connection, MESSAGE_MAX_BYTES);
@@ -501,7 +509,7 @@ void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard)
     g_signal_connect(connection, "closed", G_CALLBACK(on_closed), viewer);
     g_ptr_array_add(hub->viewers, viewer);
     tell_viewer(viewer, "page-opened");
-    send_and_free(viewer, make_hello(hub));
+    send_and_free(viewer, make_hello(hub, first));
 }
 
 static void look_up_times(Hub *hub, guint i)
@@ -637,7 +645,7 @@ void hub_update(Hub *hub)
             viewer->draws = FALSE;
             viewer->zones = 0;
         }
-        send_and_free(viewer, make_hello(hub));
+        send_and_free(viewer, make_hello(hub, NULL));
     }
     update_drawings(hub);
 }

@@ -5,6 +5,7 @@
 
 #include "annotations.h"
 #include "capacity.h"
+#include "events.h"
 #include "guard.h"
 #include "keeper.h"
 #include "objects.h"
@@ -17,6 +18,10 @@ typedef struct {
     Objects *objects;
     Annotations *annotations; /* NULL: none are kept */
     Keeper *keeper;           /* NULL: no tracks are kept */
+    Small *small;
+    Events *events;
+    GBytes *still;            /* the last picture that was asked for, as JPEG; NULL: none was */
+    gint64 still_us;          /* when it was made */
     CameraSettings *settings;
     Capacity capacity; /* as the metrics tell it */
     guint unwatched; /* of one that is gone: s for which nobody has watched it */
@@ -34,8 +39,8 @@ void hub_close(Hub *hub);
 void hub_free(Hub *hub);
 
 /* Takes a page in, or closes the connection if there are too many. Takes references. @guard: what
- * the connection reads through. */
-void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard);
+ * the connection reads through. @first: the room that the page is told of first; NULL: any. */
+void hub_add(Hub *hub, SoupWebsocketConnection *connection, Guard *guard, Room *first);
 
 typedef struct {
     guint pages, webrtc;                            /* now */

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define FLIP(direction) "videoflip video-direction=" direction " ! "
+
 /* Data of the pipeline. */
 #define TLS "samtrack-trust" /* the database of certificates */
 #define RTSP "samtrack-rtsp"
@@ -130,13 +132,18 @@ static const gchar *get_head(SourceKind kind)
 static GstElement *parse(const CameraSettings *settings, GError **error)
 {
     static const gchar *const turns[] = {"auto", "identity", "90r", "180", "90l"};
+    static const gchar *const flips[] = {[FLIP_NONE] = "", [FLIP_CLOCKWISE] = FLIP("90r"),
+        [FLIP_180] = FLIP("180"), [FLIP_COUNTERCLOCKWISE] = FLIP("90l"),
+        [FLIP_HORIZONTAL] = FLIP("horiz"), [FLIP_VERTICAL] = FLIP("vert"),
+        [FLIP_UPPER_LEFT_DIAGONAL] = FLIP("ul-lr"), [FLIP_UPPER_RIGHT_DIAGONAL] = FLIP("ur-ll")};
     const gboolean paced = settings->kind == SOURCE_FILE || settings->kind == SOURCE_HTTP;
     gchar *rate = settings->framerate ? g_strdup_printf("videorate drop-only=true max-rate=%d ! ",
         settings->framerate) : g_strdup("");
     gchar *text = g_strdup_printf("%s videoconvert name=convert ! deinterlace fields=top ! "
-        "videoflip video-direction=%s ! %svideoscale ! capsfilter name=size ! "
+        "videoflip video-direction=%s ! %s%svideoscale ! capsfilter name=size ! "
         "appsink name=frames max-buffers=2 enable-last-sample=false sync=%s",
-        get_head(settings->kind), turns[settings->rotate], rate, paced ? "true" : "false");
+        get_head(settings->kind), turns[settings->rotate], flips[settings->flip], rate,
+        paced ? "true" : "false");
     GstElement *pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
 
     g_free(text);

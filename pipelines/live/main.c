@@ -105,9 +105,7 @@ static gboolean add_room(Live *live, CameraSettings **settings, GError **error)
         return FALSE;
     *settings = NULL;
     g_ptr_array_add(live->rooms.rooms, room);
-    if (live->settings.keep_tracks)
-        room->keeper = keeper_new(room->camera, room->objects, live->settings.keep_tracks);
-    rtsp_add(live->rooms.rtsp, room->camera);
+    rooms_enter(&live->rooms, room);
     return TRUE;
 }
 
@@ -203,6 +201,8 @@ static gboolean start(Live *live, GError **error)
     if (!live->rooms.rtsp || !start_cameras(live, error))
         return FALSE;
     live->rooms.http = http_new(&live->settings, live->rooms.rooms, live->rooms.rtsp, error);
+    if (live->rooms.http)
+        http_set_change(live->rooms.http, rooms_change, &live->rooms);
     return live->rooms.http != NULL;
 }
 
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
     set_up_tls();
     gst_init(NULL, NULL);
     live.rooms.words = g_strdupv(argv);
-    result = settings_read(&live.settings, &argc, &argv, &error);
+    result = settings_read(&live.settings, NULL, &argc, &argv, &error);
     if (result == SETTINGS_RUN) {
         live.loop = g_main_loop_new(NULL, FALSE);
         live.rooms.settings = &live.settings;

@@ -28,9 +28,8 @@ static const gchar *const ops[] = {
     [OP_ICE] = "ice",
 };
 
-/* One object without another in it, and nothing beside it. JSON-GLib 1.6 descends into every
- * bracket, takes comments, and leaks the first of two values. */
-static gboolean is_flat(const gchar *text, gsize bytes)
+/* JSON-GLib 1.6 descends into every bracket, takes comments, and leaks the first of two values. */
+gboolean message_is_flat(const gchar *text, gsize bytes)
 {
     gboolean quoted = FALSE, begun = FALSE, ended = FALSE;
     gsize i;
@@ -241,7 +240,8 @@ gboolean request_parse(Request *request, const gchar *text, gsize bytes, gchar *
     gboolean ok;
 
     memset(request, 0, sizeof *request);
-    if (bytes > MESSAGE_MAX_BYTES || !g_utf8_validate(text, bytes, NULL) || !is_flat(text, bytes))
+    if (bytes > MESSAGE_MAX_BYTES || !g_utf8_validate(text, bytes, NULL) ||
+        !message_is_flat(text, bytes))
         return fail(why, "The message is not a flat JSON object in UTF-8.");
     parser = json_parser_new_immutable();
     ok = json_parser_load_from_data(parser, text, bytes, NULL);

@@ -50,6 +50,10 @@ typedef struct {
 gboolean request_parse(Request *request, const gchar *text, gsize bytes, gchar **why);
 void request_clear(Request *request);
 
+/* Whether it is one JSON object without another in it, and nothing beside it, as far as brackets
+ * tell: others are not given to the parser. */
+gboolean message_is_flat(const gchar *text, gsize bytes);
+
 /* The following return texts that the caller owns. */
 gchar *message_reply(guint64 re, guint64 id, const gchar *why); /* why NULL: done */
 gchar *message_saves(guint64 re, const GPtrArray *saves);

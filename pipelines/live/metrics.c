@@ -297,6 +297,22 @@ static void write_annotation_bytes(GString *out, const gchar *name, Room *room)
     write_value(out, name, room, NULL, NULL, stats.bytes);
 }
 
+static void write_events(GString *out, const gchar *name, Room *room)
+{
+    const GPtrArray *events = events_list(room->events);
+
+    write_value(out, name, room, NULL, NULL, events->len ?
+        ((Event *) g_ptr_array_index(events, events->len - 1))->number : 0);
+}
+
+static void write_event_bytes(GString *out, const gchar *name, Room *room)
+{
+    EventsStats stats;
+
+    events_get_stats(room->events, &stats);
+    write_value(out, name, room, NULL, NULL, stats.bytes);
+}
+
 static void write_viewers(GString *out, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
 {
     HubCounts counts;
@@ -405,6 +421,10 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
         "of them.", write_annotations);
     write_all(out, rooms, "annotation_bytes", "gauge", "Annotations that are kept.",
         write_annotation_bytes);
+    write_all(out, rooms, "events_total", "counter", "Events that are listed, over restarts.",
+        write_events);
+    write_all(out, rooms, "event_bytes", "gauge", "Events that are kept, with their pictures.",
+        write_event_bytes);
     write_viewers(out, hub, mjpeg, rtsp);
     write_doors(out, door, rtsp_get_door(rtsp));
     write_process(out);

@@ -47,6 +47,9 @@ typedef struct {
     GstClockTime time; /* running time of the frame that the viewer saw; NONE: unknown */
 } Prompt;
 
+/* "": it has none. */
+const gchar *objects_get_name(Objects *objects, guint64 id);
+
 /* These return the object's id, or 0; then *why is a sentence, owned by the caller. */
 guint64 objects_prompt(Objects *objects, const Prompt *prompt, gchar **why);
 guint64 objects_undo(Objects *objects, guint64 id, gchar **why);

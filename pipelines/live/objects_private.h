@@ -32,7 +32,6 @@ struct Objects {
 };
 
 gpointer objects_copy_id(guint64 id);
-const gchar *objects_get_name(Objects *objects, guint64 id); /* "": it has none */
 void objects_set_name(Objects *objects, guint64 id, const gchar *name);
 gboolean objects_exists(Objects *objects, guint64 id);
 /* "removed ball": what was done to an object. Owned by the caller. */

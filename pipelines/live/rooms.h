@@ -13,7 +13,7 @@ Room *room_new(const Settings *settings, CameraSettings *camera, const gchar *en
 /* Its objects must not be busy, and nobody may watch it. */
 void room_free(Room *room);
 
-/* What a reload needs. */
+/* What a change of cameras needs. */
 typedef struct {
     Settings *settings;
     GPtrArray *rooms;   /* Room */
@@ -26,10 +26,17 @@ typedef struct {
     gboolean busy, again;
 } Rooms;
 
+/* A room that is in the list begins to keep what happens, and has viewers. */
+void rooms_enter(Rooms *rooms, Room *room);
+
 /* Reads the settings again. Cameras that are new or gone, or of which a key has changed, are
  * started and ended; all others go on. If anything is wrong, all stay as they are, and the log says
  * what it is. */
 void rooms_reload(Rooms *rooms);
+
+/* An ApiChange whose user is the Rooms. Nothing is changed unless it is done. It may run the main
+ * loop. */
+ApiResult rooms_change(const gchar *name, GKeyFile *changes, gpointer rooms, GError **error);
 
 /* Saves what is to be found again, and waits for it. */
 void rooms_end(Rooms *rooms);

@@ -3,7 +3,9 @@
 
 #include "address.h"
 #include "cameras.h"
+#include "changes.h"
 #include "keyfile.h"
+#include "keys.h"
 #include "refuse.h"
 #include "secrets.h"
 #include "trust.h"
@@ -13,97 +15,9 @@
 
 #define NAME_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
-typedef enum { TEXT, NUMBER, CHOICE } KeyType;
-
-/* A key of the file: where its value goes, and which numbers it may have. */
-typedef struct {
-    const gchar *name;
-    KeyType type;
-    gsize offset;
-    gint least, most, preset;
-    const gchar *choices; /* of a CHOICE, divided by '|'; its value is the index */
-} Key;
-
-static const Key live_keys[] = {
-    {"address", TEXT, G_STRUCT_OFFSET(Settings, address), 0, 0, 0, NULL},
-    {"http-port", NUMBER, G_STRUCT_OFFSET(Settings, http_port), 0, 65535, 8080, NULL},
-    {"rtsp-port", NUMBER, G_STRUCT_OFFSET(Settings, rtsp_port), 0, 65535, 8554, NULL},
-    {"token", TEXT, G_STRUCT_OFFSET(Settings, token), 0, 0, 0, NULL},
-    {"token-file", TEXT, G_STRUCT_OFFSET(Settings, token_file), 0, 0, 0, NULL},
-    {"tls-certificate", TEXT, G_STRUCT_OFFSET(Settings, tls_certificate), 0, 0, 0, NULL},
-    {"tls-key", TEXT, G_STRUCT_OFFSET(Settings, tls_key), 0, 0, 0, NULL},
-    {"public-url", TEXT, G_STRUCT_OFFSET(Settings, public_url), 0, 0, 0, NULL},
-    {"state-folder", TEXT, G_STRUCT_OFFSET(Settings, state_folder), 0, 0, 0, NULL},
-    {"max-viewers", NUMBER, G_STRUCT_OFFSET(Settings, max_viewers), 1, 256, 16, NULL},
-    {"annotations", NUMBER, G_STRUCT_OFFSET(Settings, annotations), 0, 65536, 128, NULL},
-    {"keep-tracks", NUMBER, G_STRUCT_OFFSET(Settings, keep_tracks), 0, 1000000, 3600, NULL},
-};
-
-static const Key camera_keys[] = {
-    {"source", TEXT, G_STRUCT_OFFSET(CameraSettings, source), 0, 0, 0, NULL},
-    {"width", NUMBER, G_STRUCT_OFFSET(CameraSettings, width), 0, 8192, 0, NULL},
-    {"height", NUMBER, G_STRUCT_OFFSET(CameraSettings, height), 0, 8192, 0, NULL},
-    {"framerate", NUMBER, G_STRUCT_OFFSET(CameraSettings, framerate), 0, 240, 0, NULL},
-    {"bitrate", NUMBER, G_STRUCT_OFFSET(CameraSettings, bitrate), 0, 100000, 0, NULL},
-    {"latency", NUMBER, G_STRUCT_OFFSET(CameraSettings, latency), 0, 10000, 100, NULL},
-    {"transport", CHOICE, G_STRUCT_OFFSET(CameraSettings, transport), 0, 0, 0,
-        "auto|tcp|udp"},
-    {"rotate", CHOICE, G_STRUCT_OFFSET(CameraSettings, rotate), 0, 0, 0,
-        "auto|0|90|180|270"},
-    {"aspect", TEXT, G_STRUCT_OFFSET(CameraSettings, aspect), 0, 0, 0, NULL},
-    {"tls-ca-file", TEXT, G_STRUCT_OFFSET(CameraSettings, tls_ca_file), 0, 0, 0, NULL},
-    {"tls-fingerprint", TEXT, G_STRUCT_OFFSET(CameraSettings, tls_fingerprint), 0, 0, 0, NULL},
-    {"stall", NUMBER, G_STRUCT_OFFSET(CameraSettings, stall), 500, 60000, 2000, NULL},
-    {"model-file", TEXT, G_STRUCT_OFFSET(CameraSettings, model_file), 0, 0, 0, NULL},
-    {"follow", TEXT, G_STRUCT_OFFSET(CameraSettings, follow), 0, 0, 0, NULL},
-    {"backend", TEXT, G_STRUCT_OFFSET(CameraSettings, backend), 0, 0, 0, NULL},
-    {"initial-prompt", TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0, NULL},
-    {"max-objects", NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0, NULL},
-    {"threads", NUMBER, G_STRUCT_OFFSET(CameraSettings, threads), 0, 256, 0, NULL},
-    {"detector-file", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_file), 0, 0, 0, NULL},
-    {"detector-labels", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_labels), 0, 0, 0, NULL},
-    {"detector-backend", TEXT, G_STRUCT_OFFSET(CameraSettings, detector_backend), 0, 0, 0, NULL},
-    {"detector-size", NUMBER, G_STRUCT_OFFSET(CameraSettings, detector_size), 0, 4096, 0, NULL},
-    {"words", TEXT, G_STRUCT_OFFSET(CameraSettings, words), 0, 0, 0, NULL},
-    {"detect-classes", TEXT, G_STRUCT_OFFSET(CameraSettings, detect_classes), 0, 0, 0, NULL},
-    {"detect-interval", NUMBER, G_STRUCT_OFFSET(CameraSettings, detect_interval), 0, 10000, 0,
-        NULL},
-    {"seed-score", TEXT, G_STRUCT_OFFSET(CameraSettings, seed_score), 0, 0, 0, NULL},
-    {"instant-confirm-score", TEXT, G_STRUCT_OFFSET(CameraSettings, instant_confirm_score), 0, 0, 0,
-        NULL},
-    {"roi", TEXT, G_STRUCT_OFFSET(CameraSettings, roi), 0, 0, 0, NULL},
-    {"seed-options", TEXT, G_STRUCT_OFFSET(CameraSettings, seed_options), 0, 0, 0, NULL},
-    {"zones", TEXT, G_STRUCT_OFFSET(CameraSettings, zones), 0, 0, 0, NULL},
-    {"zones-file", TEXT, G_STRUCT_OFFSET(CameraSettings, zones_file), 0, 0, 0, NULL},
-    {"mqtt-uri", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_uri), 0, 0, 0, NULL},
-    {"mqtt-topic", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_topic), 0, 0, 0, NULL},
-    {"mqtt-user", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_user), 0, 0, 0, NULL},
-    {"mqtt-password", TEXT, G_STRUCT_OFFSET(CameraSettings, mqtt_password), 0, 0, 0, NULL},
-    {"kafka-uri", TEXT, G_STRUCT_OFFSET(CameraSettings, kafka_uri), 0, 0, 0, NULL},
-    {"kafka-key", TEXT, G_STRUCT_OFFSET(CameraSettings, kafka_key), 0, 0, 0, NULL},
-};
-
-static void set_presets(gpointer object, const Key *keys, gsize n)
-{
-    gsize i;
-
-    for (i = 0; i < n; i++)
-        if (keys[i].type == NUMBER)
-            G_STRUCT_MEMBER(gint, object, keys[i].offset) = keys[i].preset;
-}
-
-static void free_texts(gpointer object, const Key *keys, gsize n)
-{
-    gsize i;
-
-    for (i = 0; i < n; i++)
-        if (keys[i].type == TEXT)
-            g_free(G_STRUCT_MEMBER(gchar *, object, keys[i].offset));
-}
-
 void settings_free_camera(CameraSettings *camera)
 {
-    free_texts(camera, camera_keys, G_N_ELEMENTS(camera_keys));
+    keys_free_texts(&keys_camera, camera);
     g_free(camera->name);
     g_free(camera->location);
     g_free(camera);
@@ -116,27 +30,19 @@ static void free_camera(gpointer data)
         settings_free_camera(data);
 }
 
-/* The first key whose values differ; NULL: there is none. */
-static const gchar *compare(gconstpointer a, gconstpointer b, const Key *keys, gsize n)
+gboolean settings_show_same_picture(const CameraSettings *a, const CameraSettings *b)
 {
-    gsize i;
-
-    for (i = 0; i < n; i++)
-        if (keys[i].type == TEXT ? g_strcmp0(G_STRUCT_MEMBER(gchar *, a, keys[i].offset),
-            G_STRUCT_MEMBER(gchar *, b, keys[i].offset)) : G_STRUCT_MEMBER(gint, a,
-            keys[i].offset) != G_STRUCT_MEMBER(gint, b, keys[i].offset))
-            return keys[i].name;
-    return NULL;
+    return a->rotate == b->rotate && a->flip == b->flip;
 }
 
 gboolean settings_are_same(const CameraSettings *a, const CameraSettings *b)
 {
-    return !strcmp(a->name, b->name) && !compare(a, b, camera_keys, G_N_ELEMENTS(camera_keys));
+    return !strcmp(a->name, b->name) && !keys_compare(&keys_camera, a, b);
 }
 
 const gchar *settings_find_difference(const Settings *a, const Settings *b)
 {
-    const gchar *key = compare(a, b, live_keys, G_N_ELEMENTS(live_keys));
+    const gchar *key = keys_compare(&keys_live, a, b);
 
     /* Each start makes a token of its own, if none is given. */
     return key && !strcmp(key, "token") && a->token_made && b->token_made ? NULL : key;
@@ -144,73 +50,23 @@ const gchar *settings_find_difference(const Settings *a, const Settings *b)
 
 void settings_free(Settings *settings)
 {
-    free_texts(settings, live_keys, G_N_ELEMENTS(live_keys));
+    keys_free_texts(&keys_live, settings);
     g_free(settings->file);
     g_free(settings->public_origin);
     g_free(settings->public_path);
+    g_free(settings->changes_file);
+    g_clear_pointer(&settings->changes, g_key_file_unref);
     g_ptr_array_unref(settings->cameras);
     g_ptr_array_unref(settings->secrets);
 }
 
-static gboolean read_number(const Key *key, const gchar *where, const gchar *text, gint *value,
-    GError **error)
-{
-    gint64 number;
-
-    if (!g_ascii_string_to_signed(text, 10, key->least, key->most, &number, NULL))
-        return refuse(error, "%s: the key '%s' is '%s', expected a whole number from %d to %d",
-            where, key->name, text, key->least, key->most);
-    *value = (gint) number;
-    return TRUE;
-}
-
-static gboolean read_choice(const Key *key, const gchar *where, const gchar *text, gint *value,
-    GError **error)
-{
-    gchar **choices = g_strsplit(key->choices, "|", -1), *expected;
-    gint i;
-
-    for (i = 0; choices[i] && strcmp(choices[i], text); i++)
-        ;
-    if (choices[i]) {
-        *value = i;
-    } else {
-        expected = g_strjoinv(", ", choices);
-        refuse(error, "%s: the key '%s' is '%s', expected one of %s", where, key->name, text,
-            expected);
-        g_free(expected);
-    }
-    g_strfreev(choices);
-    return !*error;
-}
-
-static gboolean set_key(gpointer object, const Key *keys, gsize n, const gchar *where,
-    const gchar *name, const gchar *text, GError **error)
-{
-    gsize i;
-
-    for (i = 0; i < n && strcmp(keys[i].name, name); i++)
-        ;
-    if (i == n)
-        return refuse(error, "%s: the key '%s' is not known", where, name);
-    if (keys[i].type == NUMBER)
-        return read_number(&keys[i], where, text, &G_STRUCT_MEMBER(gint, object, keys[i].offset),
-            error);
-    if (keys[i].type == CHOICE)
-        return read_choice(&keys[i], where, text, &G_STRUCT_MEMBER(gint, object, keys[i].offset),
-            error);
-    g_free(G_STRUCT_MEMBER(gchar *, object, keys[i].offset));
-    G_STRUCT_MEMBER(gchar *, object, keys[i].offset) = g_strdup(text);
-    return TRUE;
-}
-
-static gboolean read_key(gpointer object, const Key *keys, gsize n, GKeyFile *file,
-    const gchar *path, const gchar *group, const gchar *name, GError **error)
+static gboolean read_key(gpointer object, const Keys *keys, GKeyFile *file, const gchar *path,
+    const gchar *group, const gchar *name, GError **error)
 {
     gchar *where = g_strdup_printf("%s: [%s]", path, group);
     gchar *text = g_key_file_get_string(file, group, name, error);
     /* a text with a bad escape comes with both */
-    const gboolean ok = text && !*error && set_key(object, keys, n, where, name, text, error);
+    const gboolean ok = text && !*error && keys_set(keys, object, where, name, text, error);
 
     if (!ok)
         g_prefix_error(error, "line %u of ", keyfile_find_line(path, group, name));
@@ -219,42 +75,51 @@ static gboolean read_key(gpointer object, const Key *keys, gsize n, GKeyFile *fi
     return ok;
 }
 
-static gboolean read_group(gpointer object, const Key *keys, gsize n, GKeyFile *file,
-    const gchar *path, const gchar *group, GError **error)
+static gboolean read_group(gpointer object, const Keys *keys, GKeyFile *file, const gchar *path,
+    const gchar *group, GError **error)
 {
     gchar **names = g_key_file_get_keys(file, group, NULL, error);
     gboolean ok = names != NULL;
     gsize i;
 
     for (i = 0; ok && names[i]; i++)
-        ok = read_key(object, keys, n, file, path, group, names[i], error);
+        ok = read_key(object, keys, file, path, group, names[i], error);
     g_strfreev(names);
     return ok;
 }
 
-static gboolean is_name(const gchar *name)
+gboolean settings_is_name(const gchar *name)
 {
     const gsize length = strspn(name, NAME_LETTERS);
 
     return length >= 1 && length <= 32 && !name[length];
 }
 
+static CameraSettings *find_camera(const Settings *settings, const gchar *name)
+{
+    guint i;
+
+    for (i = 0; i < settings->cameras->len; i++) {
+        CameraSettings *camera = g_ptr_array_index(settings->cameras, i);
+
+        if (!strcmp(camera->name, name))
+            return camera;
+    }
+    return NULL;
+}
+
 static CameraSettings *add_camera(Settings *settings, const gchar *name, GError **error)
 {
     CameraSettings *camera;
-    guint i;
 
-    if (!is_name(name)) {
+    if (!settings_is_name(name)) {
         refuse(error, "the camera's name is '%s', expected 1 to 32 letters, digits, '_' or '-'",
             name);
         return NULL;
     }
-    for (i = 0; i < settings->cameras->len; i++) {
-        camera = g_ptr_array_index(settings->cameras, i);
-        if (!strcmp(camera->name, name)) {
-            refuse(error, "two cameras have the name '%s'", name);
-            return NULL;
-        }
+    if (find_camera(settings, name)) {
+        refuse(error, "two cameras have the name '%s'", name);
+        return NULL;
     }
     if (settings->cameras->len == LIVE_MOST_CAMERAS) {
         refuse(error, "there are more than %d cameras: expected another program for the rest",
@@ -262,8 +127,9 @@ static CameraSettings *add_camera(Settings *settings, const gchar *name, GError 
         return NULL;
     }
     camera = g_new0(CameraSettings, 1);
-    set_presets(camera, camera_keys, G_N_ELEMENTS(camera_keys));
+    keys_set_presets(&keys_camera, camera);
     camera->name = g_strdup(name);
+    camera->given = TRUE;
     g_ptr_array_add(settings->cameras, camera);
     return camera;
 }
@@ -343,12 +209,10 @@ static gboolean read_file(Settings *settings, const gchar *path, GError **error)
     for (i = 0; ok && groups[i]; i++) {
         if (!strcmp(groups[i], "live")) {
             settings->may_be_empty = TRUE;
-            ok = read_group(settings, live_keys, G_N_ELEMENTS(live_keys), file, path, "live",
-                error);
+            ok = read_group(settings, &keys_live, file, path, "live", error);
         } else if (g_str_has_prefix(groups[i], "camera ")) {
             CameraSettings *camera = add_camera(settings, groups[i] + strlen("camera "), error);
-            ok = camera && read_group(camera, camera_keys, G_N_ELEMENTS(camera_keys), file, path,
-                groups[i], error);
+            ok = camera && read_group(camera, &keys_camera, file, path, groups[i], error);
             if (!camera)
                 g_prefix_error(error, "line %u of %s: ", keyfile_find_line(path, groups[i], NULL),
                     path);
@@ -370,7 +234,7 @@ static gboolean add_source(Settings *settings, const gchar *text, GError **error
     const gchar *source = text;
     CameraSettings *camera;
 
-    if (name && is_name(name)) {
+    if (name && settings_is_name(name)) {
         source = equals + 1;
     } else {
         g_free(name);
@@ -417,8 +281,7 @@ static gboolean take_set(Settings *settings, const gchar *text, GError **error)
         if (dot && strcmp(camera->name, key))
             continue;
         n++;
-        ok = set_key(camera, camera_keys, G_N_ELEMENTS(camera_keys), "--set", dot ? dot + 1 : key,
-            equals + 1, error);
+        ok = keys_set(&keys_camera, camera, "--set", dot ? dot + 1 : key, equals + 1, error);
     }
     if (ok && dot && !n)
         ok = refuse(error, "--set %s: there is no camera '%s'", text, key);
@@ -429,12 +292,7 @@ static gboolean take_set(Settings *settings, const gchar *text, GError **error)
 static gboolean take_number(Settings *settings, const gchar *name, const gchar *option,
     GError **error)
 {
-    const Key *key = live_keys;
-
-    while (strcmp(key->name, name))
-        key++;
-    return !option || read_number(key, "the command line", option,
-        &G_STRUCT_MEMBER(gint, settings, key->offset), error);
+    return !option || keys_set(&keys_live, settings, "the command line", name, option, error);
 }
 
 /* Whether the key file holds something that is nobody's business. */
@@ -456,7 +314,99 @@ static gboolean has_secrets(const Settings *settings)
     return FALSE;
 }
 
-static gboolean take_options(Settings *settings, Options *options, GError **error)
+/* Those that were added while the program ran are there for what is said of all cameras, or of
+ * one, as the others are. One that the key file has, too, is another one. */
+static gboolean take_added(Settings *settings, GError **error)
+{
+    gchar **groups = g_key_file_get_groups(settings->changes, NULL);
+    gboolean added, ok = TRUE;
+    gsize i;
+
+    for (i = 0; ok && groups[i]; i++) {
+        const gchar *name = changes_get_camera(groups[i], &added);
+        CameraSettings *camera = name && added ? find_camera(settings, name) : NULL;
+        const gboolean given = camera != NULL;
+
+        if (!name || !added)
+            continue;
+        if (given)
+            g_ptr_array_remove(settings->cameras, camera);
+        camera = add_camera(settings, name, error);
+        ok = camera != NULL;
+        if (ok)
+            camera->given = given;
+    }
+    g_strfreev(groups);
+    return ok;
+}
+
+/* A key that is an empty text there is as if nobody had set it. */
+static gboolean take_changed_key(Settings *settings, CameraSettings *camera, const gchar *group,
+    const gchar *name, GError **error)
+{
+    const Key *key = keys_find(&keys_camera, name);
+    gchar *where = g_strdup_printf("%s: [%s]", settings->changes_file, group);
+    gchar *text = g_key_file_get_string(settings->changes, group, name, error);
+    gboolean ok = text && !*error;
+
+    if (ok && key && key->type == KEY_TEXT && !*text)
+        keys_unset(key, camera);
+    else if (ok)
+        ok = keys_set(&keys_camera, camera, where, name, text, error);
+    g_free(text);
+    g_free(where);
+    return ok;
+}
+
+static gboolean take_changed_keys(Settings *settings, const gchar *group, GError **error)
+{
+    gboolean added, ok = TRUE;
+    const gchar *name = changes_get_camera(group, &added);
+    CameraSettings *camera = name ? find_camera(settings, name) : NULL;
+    gchar **names = camera ? g_key_file_get_keys(settings->changes, group, NULL, NULL) : NULL;
+    gsize i;
+
+    for (i = 0; ok && names && names[i]; i++)
+        ok = take_changed_key(settings, camera, group, names[i], error);
+    g_strfreev(names);
+    return ok;
+}
+
+/* What was changed while the program ran is the last word. */
+static gboolean take_changes(Settings *settings, GError **error)
+{
+    gchar **groups = g_key_file_get_groups(settings->changes, NULL);
+    gchar **removed = changes_list_removed(settings->changes);
+    gboolean ok = TRUE;
+    gsize i;
+
+    for (i = 0; ok && groups[i]; i++)
+        ok = take_changed_keys(settings, groups[i], error);
+    for (i = 0; ok && removed && removed[i]; i++) {
+        CameraSettings *camera = find_camera(settings, removed[i]);
+
+        if (camera)
+            g_ptr_array_remove(settings->cameras, camera);
+    }
+    settings->may_be_empty |= removed != NULL;
+    g_strfreev(removed);
+    g_strfreev(groups);
+    return ok;
+}
+
+/* @changes: NULL: those of the file. */
+static gboolean find_changes(Settings *settings, GKeyFile *changes, GError **error)
+{
+    if (!settings->state_folder)
+        settings->state_folder = g_build_filename(g_get_user_state_dir(), "samtrack-live", NULL);
+    settings->changes_file = changes_get_path(settings->state_folder, settings->file);
+    settings->changes = changes ? g_key_file_ref(changes) :
+        changes_read(settings->changes_file, error);
+    return settings->changes != NULL;
+}
+
+static gboolean take_options(Settings *settings, Options *options, GKeyFile *changes,
+    GError **error)
 {
     gsize i;
     guint k;
@@ -483,7 +433,8 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
     take(&settings->public_url, &options->public_url);
     take(&settings->state_folder, &options->folder);
     if (!take_number(settings, "http-port", options->http_port, error) ||
-        !take_number(settings, "rtsp-port", options->rtsp_port, error))
+        !take_number(settings, "rtsp-port", options->rtsp_port, error) ||
+        !find_changes(settings, changes, error) || !take_added(settings, error))
         return FALSE;
     for (k = 0; k < settings->cameras->len; k++) {
         CameraSettings *camera = g_ptr_array_index(settings->cameras, k);
@@ -495,7 +446,7 @@ static gboolean take_options(Settings *settings, Options *options, GError **erro
     for (i = 0; options->sets && options->sets[i]; i++)
         if (!take_set(settings, options->sets[i], error))
             return FALSE;
-    return TRUE;
+    return take_changes(settings, error);
 }
 
 /* Puts the path in the place of the name, and remembers it if it is a secret one. */
@@ -570,8 +521,6 @@ static gboolean complete(Settings *settings, GError **error)
         return FALSE;
     if (!settings->address)
         settings->address = g_strdup("127.0.0.1");
-    if (!settings->state_folder)
-        settings->state_folder = g_build_filename(g_get_user_state_dir(), "samtrack-live", NULL);
     return TRUE;
 }
 
@@ -647,7 +596,8 @@ static GOptionContext *new_context(Options *o)
     return context;
 }
 
-SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error)
+SettingsResult settings_read(Settings *settings, GKeyFile *changes, int *argc, char ***argv,
+    GError **error)
 {
     Options options = {0};
     GOptionContext *context = new_context(&options);
@@ -655,7 +605,7 @@ SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError
     gint i;
 
     memset(settings, 0, sizeof *settings);
-    set_presets(settings, live_keys, G_N_ELEMENTS(live_keys));
+    keys_set_presets(&keys_live, settings);
     settings->cameras = g_ptr_array_new_with_free_func(free_camera);
     settings->secrets = g_ptr_array_new_with_free_func(g_free);
     /* GOption's own --help ends the program. */
@@ -672,7 +622,8 @@ SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError
         if (options.version) {
             g_print("samtrack-live " SAM_VERSION "\n");
             result = SETTINGS_DONE;
-        } else if (take_options(settings, &options, error) && complete(settings, error)) {
+        } else if (take_options(settings, &options, changes, error) &&
+            complete(settings, error)) {
             result = SETTINGS_RUN;
         }
     }

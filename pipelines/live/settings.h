@@ -18,12 +18,28 @@ typedef enum {
 /* How far the picture is turned, clockwise. */
 typedef enum { ROTATE_AUTO, ROTATE_0, ROTATE_90, ROTATE_180, ROTATE_270 } Rotate;
 
+/* As videoflip's methods; after the picture was rotated. */
+typedef enum {
+    FLIP_NONE,
+    FLIP_CLOCKWISE,
+    FLIP_180,
+    FLIP_COUNTERCLOCKWISE,
+    FLIP_HORIZONTAL,
+    FLIP_VERTICAL,
+    FLIP_UPPER_LEFT_DIAGONAL,
+    FLIP_UPPER_RIGHT_DIAGONAL,
+} Flip;
+
+/* What the API may do with cameras. */
+typedef enum { API_CHANGE, API_READ } ApiRights;
+
 /* Of RTSP. AUTO: TCP, then UDP where the camera refuses it. */
 typedef enum { TRANSPORT_AUTO, TRANSPORT_TCP, TRANSPORT_UDP } Transport;
 
 typedef struct {
     gchar *name;   /* 1 to 32 of A-Z a-z 0-9 _ - */
     gchar *source; /* as the user wrote it */
+    gboolean given; /* the key file or the command line has it, not the API's changes alone */
     SourceKind kind;
     gchar *location;           /* URI or device; NULL where the kind has none */
     gint width, height;        /* px of the video inside; 0: as the source gives first */
@@ -33,6 +49,7 @@ typedef struct {
     gint transport;            /* a Transport */
     gint stall;                /* ms without a frame after which the source counts as gone */
     gint rotate;               /* a Rotate; AUTO: as the source tells */
+    gint flip;                 /* a Flip */
     gchar *aspect;             /* of the picture before it is rotated, "16:9"; NULL: as it tells */
     gint aspect_w, aspect_h;   /* the same; 0: as it tells */
     gchar *tls_ca_file;        /* PEM: who vouches for the source; NULL: the machine's own */
@@ -64,8 +81,12 @@ typedef struct {
     gchar *state_folder;              /* of saved tracks */
     gint max_viewers;                 /* open pages, and RTSP sessions, each */
     gint annotations;                 /* MiB that are kept of each camera */
+    gint events;                      /* MiB that are kept of each camera; 0: none */
+    gint api;                         /* an ApiRights */
     gint keep_tracks;                 /* s: age of tracks that are found again; 0: none are kept */
     gchar *file;                      /* the key file; NULL: none */
+    gchar *changes_file;              /* of what the API has changed; it need not be there */
+    GKeyFile *changes;                /* the same, as it was read */
     gboolean may_be_empty;            /* it has [live], and so perhaps no cameras for now */
     GPtrArray *cameras;               /* CameraSettings */
     GPtrArray *secrets;               /* names of the files that hold some */
@@ -77,13 +98,20 @@ typedef enum {
     SETTINGS_BAD,  /* *error says in a sentence what is wrong */
 } SettingsResult;
 
-/* Reads the command line and the key file that it names. The command line wins. Owned by the
- * caller, settings_free() in every case. */
-SettingsResult settings_read(Settings *settings, int *argc, char ***argv, GError **error);
+/* Reads the command line and the key file that it names. The command line wins, and over both the
+ * changes of the API. @changes: NULL: those of their file. Owned by the caller, settings_free() in
+ * every case. */
+SettingsResult settings_read(Settings *settings, GKeyFile *changes, int *argc, char ***argv,
+    GError **error);
 void settings_free(Settings *settings);
+
+/* Whether it may be a camera's name. */
+gboolean settings_is_name(const gchar *name);
 
 /* Whether all that is said of a camera is the same. */
 gboolean settings_are_same(const CameraSettings *a, const CameraSettings *b);
+/* Whether what was tracked in the pictures of one can be found in those of the other. */
+gboolean settings_show_same_picture(const CameraSettings *a, const CameraSettings *b);
 void settings_free_camera(CameraSettings *camera);
 
 /* The name of a key of [live] that differs; NULL: there is none. What was not given counts as what

@@ -113,6 +113,22 @@ class Program:
         except urllib.error.HTTPError as e:
             return e.code, e.read().decode(), dict(e.headers)
 
+    def ask(self, method, path, body=None, headers=None, token=True):
+        """(status, bytes, headers); a body that is no bytes is sent as JSON, and nothing is followed."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(f'http://127.0.0.1:{self.port}{path}', method=method, data=data)
+        if data is not None:
+            request.add_header('Content-Type', 'application/json')
+        if token:
+            request.add_header('Authorization', f'Bearer {self.token}')
+        for name, value in (headers or {}).items():
+            request.add_header(name, value)
+        try:
+            with urllib.request.build_opener(Stay()).open(request, timeout=60) as answer:
+                return answer.status, answer.read(), dict(answer.headers)
+        except urllib.error.HTTPError as e:
+            return e.code, e.read(), dict(e.headers)
+
     def write_request(self, path):
         """The bytes of a request with the token, for those who send them by hand."""
         return f'GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\n\r\n'.encode()
