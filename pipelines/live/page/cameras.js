@@ -27,8 +27,9 @@ function set(element, text) {
 function show(card, c) {
   card.dataset.state = c.state;
   set(card.querySelector('.state'), words[c.state]);
-  set(card.querySelector('.figures'), c.state === 'live' ? `${c.objects ? `${c.seen} of ${c.objects} objects seen, ${c.tracked.toFixed(1)} tracked a second` :
-    'nothing is tracked'}; ${c.received.toFixed(1)} Hz` : '');
+  const frames = `${c.received.toFixed(1)} frames a second`;
+  set(card.querySelector('.figures'), c.state !== 'live' ? '' : !c.objects ? `nothing is tracked, ${frames}` :
+    `${c.seen} of ${c.objects} object${c.objects > 1 ? 's' : ''} seen, ${Math.min(c.tracked, c.received).toFixed(1)} of ${frames} tracked`);
   set(card.querySelector('.fault'), c.fault);
   if (c.state !== 'waiting') renew(card.querySelector('img'), c.name);
 }
