@@ -343,13 +343,13 @@ static gboolean matches(const gchar *pattern, const gchar *path, gchar **values)
     while (*pattern) {
         if (*pattern == '{') {
             const gchar *end = strchr(pattern, '}') + 1;
-            const gsize length = strcspn(path, *end == '.' ? "./" : "/");
+            const gsize length = strcspn(path, "/"), rest = strcspn(end, "/");
 
-            if (!length)
+            if (length <= rest)
                 return FALSE;
-            values[n++] = g_strndup(path, length);
+            values[n++] = g_strndup(path, length - rest);
             pattern = end;
-            path += length;
+            path += length - rest;
         } else if (*pattern++ != *path++) {
             return FALSE;
         }

@@ -51,7 +51,7 @@ static const Key camera_keys[] = {
     {"detector-labels", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, detector_labels), 0, 0, 0, NULL},
     {"detector-backend", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, detector_backend), 0, 0, 0,
         NULL},
-    {"detector-size", KEY_NUMBER, G_STRUCT_OFFSET(CameraSettings, detector_size), 0, 4096, 0, NULL},
+    {"detector-size", KEY_NUMBER, G_STRUCT_OFFSET(CameraSettings, detector_size), 0, 2048, 0, NULL},
     {"words", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, words), 0, 0, 0, NULL},
     {"detect-classes", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, detect_classes), 0, 0, 0, NULL},
     {"detect-interval", KEY_NUMBER, G_STRUCT_OFFSET(CameraSettings, detect_interval), 0, 10000, 0,

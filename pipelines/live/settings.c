@@ -565,7 +565,7 @@ static GOptionContext *new_context(Options *o)
         {"public-url", 0, 0, G_OPTION_ARG_FILENAME, &o->public_url,
             "Address of the page behind a reverse proxy", "URL"},
         {"state-folder", 0, 0, G_OPTION_ARG_FILENAME, &o->folder,
-            "Folder for saved tracks and annotations", "DIR"},
+            "Folder for saved tracks, annotations and events", "DIR"},
         {"model-file", 0, 0, G_OPTION_ARG_FILENAME, &o->model,
             "Weights of the tracker (default: the included model)", "FILE"},
         {"initial-prompt", 0, 0, G_OPTION_ARG_FILENAME, &o->prompt,
@@ -591,7 +591,8 @@ static GOptionContext *new_context(Options *o)
         "\n"
         "Files:\n"
         "  /etc/samtrack-live.conf  The key file of the service samtrack-live.\n"
-        "  ~/.local/state/samtrack-live  Saved tracks and annotations, without --state-folder.\n");
+        "  ~/.local/state/samtrack-live  Saved tracks, annotations and events, and cameras.conf: what\n"
+        "      the HTTP API has changed of the cameras. --state-folder names another folder.\n");
     g_option_context_add_main_entries(context, entries, NULL);
     return context;
 }

@@ -25,7 +25,8 @@ except (ImportError, ValueError) as e:
 
 WORKERS = 4
 OPS = ('watch', 'point', 'box', 'undo', 'take', 'remove', 'rename', 'clear', 'save', 'restore', 'saves', 'back', 'answer', 'ice')
-PATHS = ('/', '/main.js', '/metrics', '/healthz', '/nothing', '/mjpeg/nobody')
+PATHS = ('/', '/main.js', '/metrics', '/healthz', '/nothing', '/mjpeg/nobody', '/cameras', '/camera/demo/', '/api/cameras',
+         '/api/cameras/demo', '/api/cameras/gate/events', '/api/cameras/gate/events/1.jpg', '/api/cameras/gate/picture.jpg', '/api/cameras/more/picture.jpg')
 
 
 def watch_stream(program, rng):
@@ -58,6 +59,13 @@ def send_noise(program, rng):
 
 def ask_http(program, rng):
     program.get(rng.choice(PATHS), token=rng.random() < 0.8, timeout=60)
+
+
+def change_camera(program, rng):
+    """Which ends it, with its viewers, and begins it anew; one more comes and goes."""
+    method, path, body = rng.choice((('PATCH', '/gate', {'flip': rng.choice(('none', 'vertical-flip', 'clockwise'))}),
+                                     ('POST', '', {'name': 'more', 'source': 'demo', 'framerate': rng.randint(1, 9)}), ('DELETE', '/more', None)))
+    program.ask(method, f'/api/cameras{path}', body)
 
 
 def take_jpegs(program, rng):
@@ -109,7 +117,7 @@ def restart(camera, rng):
     camera.start(*rng.choice(((640, 360), (320, 180))), kind=rng.choice(('scene', 'scene', 'rubbish')))
 
 
-CLIENTS = ((watch_stream, 6), (leave_early, 4), (send_noise, 2), (ask_http, 3), (take_jpegs, 2), (prompt, 6))
+CLIENTS = ((watch_stream, 6), (leave_early, 4), (send_noise, 2), (ask_http, 3), (take_jpegs, 2), (change_camera, 2), (prompt, 6))
 
 
 async def work(program, rng, actions, counts):

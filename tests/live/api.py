@@ -64,7 +64,7 @@ def compare_routes(document):
 def compare_keys(document):
     text = (LIVE / 'keys.c').read_text()
     text = text[text.index('camera_keys[]'):text.index('const Keys keys_live')]
-    keys = re.findall(r'\{"([a-z-]+)", KEY_(\w+), G_STRUCT_OFFSET\(CameraSettings, \w+\), (\d+), (\d+),\s*\d+,\s*((?:NULL|"[^}]*"))\}', text)
+    keys = re.findall(r'\{"([a-z-]+)", KEY_(\w+), G_STRUCT_OFFSET\(CameraSettings, \w+\), (\d+),\s*(\d+),\s*\d+,\s*((?:NULL|"[^}]*"))\}', text)
     described = document['components']['schemas']['Keys']['properties']
     check(len(keys) > 30 and text.count('KEY_') == len(keys), f'{len(keys)} keys are read')
     check([k[0] for k in keys] == list(described), f'keys differ: {set(described) ^ {k[0] for k in keys}}')
@@ -243,7 +243,7 @@ def read_all(tester):
         tester.ask('GET', f'/api/cameras/demo/events?{query}', 400)
     for end in ('', '/events', '/events/1.jpg', '/picture.jpg'):
         tester.ask('GET', f'/api/cameras/nobody{end}', 404)
-    for end in ('999999.jpg', '0.jpg', 'x.jpg', f'{2**64}.jpg'):
+    for end in ('999999.jpg', '0.jpg', '0.5.jpg', 'x.jpg', f'{2**64}.jpg'):
         tester.ask('GET', f'/api/cameras/demo/events/{end}', 404)
     for path in ('/mjpeg/nobody', '/annotations/nobody.json', '/annotations/nobody.jsonl', '/annotations/nobody.video.json', '/camera/nobody/', '/nothing.js'):
         tester.ask('GET', path, 404)

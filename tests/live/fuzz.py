@@ -24,7 +24,8 @@ except ImportError as e:
     skip(str(e))
 
 PATHS = ('/', '/main.js', '/style.css', '/metrics', '/healthz', '/mjpeg/demo', '/annotations/demo.json',
-         '/annotations/demo.jsonl', '/socket', '/annotations/', '/mjpeg/', '/nothing')
+         '/annotations/demo.jsonl', '/socket', '/annotations/', '/mjpeg/', '/nothing', '/api/cameras', '/api/cameras/demo', '/api/cameras/demo/events',
+         '/api/cameras/demo/events/1.jpg', '/api/cameras/demo/picture.jpg', '/api/', '/camera/demo/', '/camera/demo/socket', '/cameras')
 RTSP = ('OPTIONS', 'DESCRIBE', 'SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'SET_PARAMETER', 'TEARDOWN', 'ANNOUNCE', 'RECORD')
 THREADS = 6
 SPARE_FILES = 12  # that may be open for a while after the clients are gone
@@ -50,7 +51,7 @@ def listen(s, seconds):
 
 
 def head(program, rng, path):
-    lines = [f'{rng.choice(("GET", "GET", "GET", "HEAD", "POST", "get", "TRACE"))} {path} HTTP/1.{rng.randint(0, 1)}', 'Host: x']
+    lines = [f'{rng.choice(("GET", "GET", "GET", "HEAD", "POST", "PATCH", "get", "TRACE"))} {path} HTTP/1.{rng.randint(0, 1)}', 'Host: x']
     if rng.random() < 0.8:
         lines.append(f'Authorization: Bearer {program.token}')
     lines += rng.sample(['Origin: http://x', 'Cookie: samtrack-live-1=x; ; =', 'Range: bytes=0-5', 'Expect: 100-continue',

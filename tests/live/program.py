@@ -109,7 +109,7 @@ class Program:
             if not follow:
                 handlers.append(Stay())
             with urllib.request.build_opener(*handlers).open(request, timeout=timeout) as answer:
-                return answer.status, answer.read().decode(), dict(answer.headers)
+                return answer.status, answer.read().decode(errors='replace'), dict(answer.headers)
         except urllib.error.HTTPError as e:
             return e.code, e.read().decode(), dict(e.headers)
 
