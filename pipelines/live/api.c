@@ -4,10 +4,10 @@
 #include "apichange.h"
 #include "apitell.h"
 #include "later.h"
+#include "pages.h"
 
 #include <string.h>
 
-#define PAGE "/samtrack/live"
 #define MAX_BODY 65536 /* bytes */
 #define STILL_US (2 * G_USEC_PER_SEC) /* that a picture is given again */
 #define DEFAULT_EVENTS 100
@@ -172,13 +172,7 @@ static void start_change(const Call *call, ApiJobKind kind)
 
 static void serve_description(const Call *call)
 {
-    GBytes *bytes = g_resources_lookup_data(PAGE "/openapi.json", G_RESOURCE_LOOKUP_FLAGS_NONE,
-        NULL);
-    gsize size;
-    const gchar *text = g_bytes_get_data(bytes, &size);
-
-    answer(call->message, SOUP_STATUS_OK, "application/json", text, size);
-    g_bytes_unref(bytes);
+    pages_serve(call->message, "/openapi.json", "application/json");
 }
 
 static void serve_cameras(const Call *call)

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "metrics.h"
 #include "mjpeg.h"
+#include "pages.h"
 
 #include <string.h>
 
@@ -18,13 +19,6 @@
 #define TIMEOUT_S 30 /* of a connection on which nothing moves */
 #define GUEST "samtrack-guest" /* data of the address of a client */
 #define GUARD "samtrack-guard"
-#define PAGE "/samtrack/live"
-#define TOKEN_POLICY "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; " \
-    "form-action 'self'; frame-ancestors 'none'"
-#define PAGE_POLICY(base) "default-src 'none'; script-src 'self'; style-src 'self'; " \
-    "img-src 'self' data:; media-src 'self' blob:; connect-src 'self'; base-uri " base "; " \
-    "form-action 'none'; frame-ancestors 'none'"
-#define POLICY PAGE_POLICY("'none'")
 
 struct Http {
     const Settings *settings;
@@ -99,18 +93,6 @@ static gboolean is_opened(Http *http, SoupServerMessage *message, const gchar *p
         !strcmp(address_strip(http->settings, path), http->base));
 }
 
-static void ask_for_token(SoupServerMessage *message)
-{
-    SoupMessageHeaders *out = soup_server_message_get_response_headers(message);
-    GBytes *page = g_resources_lookup_data(PAGE "/token.html", G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-
-    soup_message_headers_replace(out, "Content-Security-Policy", TOKEN_POLICY);
-    soup_message_headers_set_content_type(out, "text/html; charset=utf-8", NULL);
-    soup_message_body_truncate(soup_server_message_get_response_body(message));
-    soup_message_body_append_bytes(soup_server_message_get_response_body(message), page);
-    g_bytes_unref(page);
-}
-
 static void check_token(Http *http, SoupServerMessage *message, const gchar *path)
 {
     Guest *guest = get_data(message, GUEST);
@@ -123,7 +105,7 @@ static void check_token(Http *http, SoupServerMessage *message, const gchar *pat
         refuse(http, message, SOUP_STATUS_UNAUTHORIZED,
             "The token is missing or wrong: open the address that samtrack-live printed.\n");
         if (is_opened(http, message, path))
-            ask_for_token(message);
+            pages_ask_for_token(message);
     }
 }
 
@@ -166,7 +148,7 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
     SoupMessageHeaders *out = soup_server_message_get_response_headers(message);
     Http *http = data;
 
-    soup_message_headers_replace(out, "Content-Security-Policy", POLICY);
+    soup_message_headers_replace(out, "Content-Security-Policy", pages_get_policy());
     soup_message_headers_replace(out, "X-Content-Type-Options", "nosniff");
     soup_message_headers_replace(out, "Referrer-Policy", "no-referrer");
     soup_message_headers_replace(out, "Cache-Control", "no-store");
@@ -182,30 +164,6 @@ static void on_headers(SoupServer *server, SoupServerMessage *message, const cha
         check_token(http, message, path);
     if (soup_server_message_get_status(message))
         soup_message_headers_replace(out, "Connection", "close");
-}
-
-static void serve_file(SoupServerMessage *message, const gchar *path, const gchar *type)
-{
-    gchar *resource = g_strconcat(PAGE, path, NULL);
-    GBytes *bytes = g_resources_lookup_data(resource, G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-
-    g_free(resource);
-    if (!bytes) {
-        soup_server_message_set_status(message, SOUP_STATUS_NOT_FOUND, NULL);
-        return;
-    }
-    soup_server_message_set_status(message, SOUP_STATUS_OK, NULL);
-    soup_message_headers_set_content_type(soup_server_message_get_response_headers(message), type,
-        NULL);
-    soup_message_body_append_bytes(soup_server_message_get_response_body(message), bytes);
-    g_bytes_unref(bytes);
-}
-
-/* Relative, so that it holds behind a proxy that puts something before the path. */
-static void redirect(SoupServerMessage *message, const gchar *to)
-{
-    soup_server_message_set_status(message, SOUP_STATUS_SEE_OTHER, NULL);
-    soup_message_headers_replace(soup_server_message_get_response_headers(message), "Location", to);
 }
 
 /* Opened with the token: from now on the cookie stands for it, and the address no longer shows
@@ -234,12 +192,12 @@ static void serve_start(Http *http, SoupServerMessage *message, const gchar *pat
     if (token && !later)
         enter(http, message);
     if (below)
-        token ? redirect(message, "./") : serve_file(message, "/index.html",
+        token ? pages_redirect(message, "./") : pages_serve(message, "/index.html",
             "text/html; charset=utf-8");
     else if (!token && access_has_token(http->settings, http->port, message))
-        serve_file(message, "/index.html", "text/html; charset=utf-8");
+        pages_serve(message, "/index.html", "text/html; charset=utf-8");
     else
-        redirect(message, down);
+        pages_redirect(message, down);
     g_free(down);
 }
 
@@ -262,7 +220,7 @@ static gboolean is_settled(Http *http, SoupServerMessage *message, const gchar *
         to = g_strconcat(up, http->base + 1, "/", page, token ? "?token=" : NULL,
             http->settings->token, NULL);
     }
-    redirect(message, to);
+    pages_redirect(message, to);
     g_free(to);
     return FALSE;
 }
@@ -284,7 +242,7 @@ static void on_page(SoupServer *server, SoupServerMessage *message, const char *
     inner = address_strip(http->settings, path);
     if (!*inner) {
         gchar *page = g_strconcat(http->settings->public_path, "/", NULL);
-        redirect(message, page);
+        pages_redirect(message, page);
         g_free(page);
         return;
     }
@@ -294,13 +252,13 @@ static void on_page(SoupServer *server, SoupServerMessage *message, const char *
     }
     if (!strcmp(strip(http, path), "/cameras")) {
         if (is_settled(http, message, path, query, "cameras", ""))
-            serve_file(message, "/cameras.html", "text/html; charset=utf-8");
+            pages_serve(message, "/cameras.html", "text/html; charset=utf-8");
         return;
     }
     path = strip(http, path);
     for (i = 0; i < G_N_ELEMENTS(types); i++) {
         if (g_str_has_suffix(path, types[i][0])) {
-            serve_file(message, path, types[i][1]);
+            pages_serve(message, path, types[i][1]);
             return;
         }
     }
@@ -376,25 +334,6 @@ static Room *find_room_of(Http *http, const gchar *path, const gchar *file)
     return room;
 }
 
-/* The page again, which finds its files as if it were at the base, and its socket here: that tells
- * it of this camera first. */
-static void serve_page_of(SoupServerMessage *message)
-{
-    static const gchar head[] = "<head>\n", base[] = "<base href=\"../../\">\n";
-    SoupMessageHeaders *out = soup_server_message_get_response_headers(message);
-    GBytes *bytes = g_resources_lookup_data(PAGE "/index.html", G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-    GString *text = g_string_new(g_bytes_get_data(bytes, NULL)); /* resources end with a 0 */
-    const gchar *at = strstr(text->str, head);
-
-    g_string_insert(text, at ? at + strlen(head) - text->str : 0, base);
-    soup_message_headers_replace(out, "Content-Security-Policy", PAGE_POLICY("'self'"));
-    soup_server_message_set_status(message, SOUP_STATUS_OK, NULL);
-    soup_server_message_set_response(message, "text/html; charset=utf-8", SOUP_MEMORY_COPY,
-        text->str, text->len);
-    g_string_free(text, TRUE);
-    g_bytes_unref(bytes);
-}
-
 /* /camera/NAME/; without the last slash, it is added. */
 static void on_camera(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
@@ -413,9 +352,9 @@ static void on_camera(SoupServer *server, SoupServerMessage *message, const char
     page = room ? g_strdup_printf("camera/%s/", camera_get_name(room->camera)) :
         g_strconcat(rest, "/", NULL);
     if (!room)
-        redirect(message, page);
+        pages_redirect(message, page);
     else if (is_settled(http, message, path, query, page, "../../"))
-        serve_page_of(message);
+        pages_serve_below(message);
     g_free(page);
 }
 

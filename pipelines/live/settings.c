@@ -591,8 +591,8 @@ static GOptionContext *new_context(Options *o)
         "\n"
         "Files:\n"
         "  /etc/samtrack-live.conf  The key file of the service samtrack-live.\n"
-        "  ~/.local/state/samtrack-live  Saved tracks, annotations and events, and cameras.conf: what\n"
-        "      the HTTP API has changed of the cameras. --state-folder names another folder.\n");
+        "  ~/.local/state/samtrack-live  Saved tracks, annotations and events, and what the HTTP\n"
+        "      API has changed of the cameras. --state-folder names another folder.\n");
     g_option_context_add_main_entries(context, entries, NULL);
     return context;
 }
