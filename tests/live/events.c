@@ -310,6 +310,7 @@ static const gchar *const bad_lines[] = {
     "{\"n\":5000,\"time\":1,\"kind\":\"lost\",\"object\":1,\"name\":\"\",\"box\":[0,0,0]}",
     "{\"n\":5000,\"time\":1,\"kind\":\"lost\",\"object\":1,\"name\":\"\",\"box\":[0,0,0,[]]}",
     "{\"n\":5000,\"time\":1,\"kind\":\"lost\",\"object\":1,\"name\":7,\"box\":[0,0,0,0]}",
+    "{\"n\":5000,\"time\":1,\"kind\":\"lost\",\"object\":1,\"name\":\"\",\"box\":[0,0,0,0]x",
     "{\"n\":-1,\"time\":1,\"kind\":\"lost\",\"object\":1,\"name\":\"\",\"box\":[0,0,0,0]}",
     "{\"n\":5000,\"time\":1.5,\"kind\":\"lost\",\"object\":1,\"name\":\"\",\"box\":[0,0,0,0]}",
     "{\"n\":5000,\"time\":1,\"kind\":\"lost\",\"object\":1,\"name\":\"\",\"box\":[0,0,0,0],"
@@ -467,6 +468,47 @@ static const struct {
               { 1080, 1922, 178, 320 }, { 160, 96, 160, 96 },   { 2, 2, 2, 2 },
               { 4000, 8, 320, 2 } };
 
+/* Stripes finer than the small picture are their mean. Across: beside each other, not above. */
+static void blend(void)
+{
+    for (gint across = 0; across < 2; across++) {
+        GstPad *pad = gst_pad_new("src", GST_PAD_SRC);
+        GstSegment segment;
+        GstVideoInfo info;
+        GstCaps *caps;
+        GstBuffer *buffer;
+        GstVideoFrame frame;
+        Small *small;
+        GstSample *sample;
+        gint w, h;
+
+        gst_video_info_set_format(&info, GST_VIDEO_FORMAT_I420, 1920, 1080);
+        caps = gst_video_info_to_caps(&info);
+        gst_segment_init(&segment, GST_FORMAT_TIME);
+        gst_pad_set_active(pad, TRUE);
+        gst_pad_push_event(pad, gst_event_new_stream_start("s"));
+        gst_pad_push_event(pad, gst_event_new_caps(caps));
+        gst_pad_push_event(pad, gst_event_new_segment(&segment));
+        small = small_new(pad, 1);
+        buffer = make_frame(&info, 0);
+        gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE);
+        for (gint y = 0; y < 1080; y++)
+            for (gint x = 0; x < 1920; x++)
+                ((guint8 *) GST_VIDEO_FRAME_PLANE_DATA(
+                    &frame, 0))[y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x] =
+                    (across ? x : y) % 6 < 3 ? 0 : 200;
+        gst_video_frame_unmap(&frame);
+        gst_pad_push(pad, buffer);
+        sample = small_take(small, GST_CLOCK_TIME_NONE);
+        for (gint at = 0; at < 180; at += 11)
+            CHECK(ABS(read_luma(sample, at, at, &w, &h) - 100) <= 1);
+        gst_sample_unref(sample);
+        small_free(small);
+        gst_caps_unref(caps);
+        gst_object_unref(pad);
+    }
+}
+
 /* Frames that pass a pad are there by their time, the nearest that is kept. */
 static void shrink(void)
 {
@@ -542,20 +584,21 @@ static void count_changes(GstSample *sample, const gdouble box[4], gint *inside,
 
 static void draw(void)
 {
-    static const gdouble whole[4] = { 0.25, 0.25, 0.5, 0.5 }, core[4] = { 0.3, 0.3, 0.4, 0.4 },
+    static const gdouble whole[4] = { 0.25, 0.25, 0.5, 0.5 },
+                         core[4] = { 82 / 320., 47 / 180., 156 / 320., 86 / 180. },
                          rim[4] = { 0.24, 0.24, 0.52, 0.52 };
     static const gdouble odd_boxes[][4] = {
         { 0, 0, 1, 1 }, { 0.99, 0.99, 0.01, 0.01 }, { 0.5, 0.5, 0, 0 }, { 1, 1, 1, 1 }
     };
     GstSample *sample = make_sample(320, 180);
-    guint8 labels[64 * 64] = { 0 };
+    guint8 labels[32 * 64] = { 0 };
     gint inside, outside;
     GBytes *jpeg;
     GError *error = NULL;
 
-    for (gint y = 16; y < 48; y++)
+    for (gint y = 8; y < 24; y++)
         memset(labels + 64 * y + 16, 3, 32);
-    small_draw_outline(sample, labels, 64, 64, 3);
+    small_draw_outline(sample, labels, 64, 32, 3);
     count_changes(sample, core, &inside, &outside);
     CHECK(inside == 0 &&
           outside > 2 * (160 + 90) * 2); /* an edge of two pixels inside, dark outside of it */
@@ -563,7 +606,7 @@ static void draw(void)
     CHECK(outside == 0);
     gst_sample_unref(sample);
     sample = make_sample(320, 180);
-    small_draw_outline(sample, labels, 64, 64, 4); /* which no pixel has */
+    small_draw_outline(sample, labels, 64, 32, 4); /* which no pixel has */
     count_changes(sample, whole, &inside, &outside);
     CHECK(inside == 0 && outside == 0);
     small_draw_box(sample, whole, 2);
@@ -587,6 +630,7 @@ int main(int argc, char **argv)
     in_folder(damage);
     in_folder(add_bare);
     shrink();
+    blend();
     draw();
     return 0;
 }
