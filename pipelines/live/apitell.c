@@ -46,8 +46,27 @@ static const gchar *get_state(Room *room)
     return camera_has_frames(room->camera) ? "gone" : "waiting";
 }
 
-static void add_objects(JsonBuilder *b, Room *room)
+/* A tenth of a frame a second is told, and never more tracked ones than there were. */
+static gdouble round_rate(gdouble rate)
 {
+    return (gint) (rate * 10 + 0.5) / 10.;
+}
+
+/* What the grid says of it. */
+static void add_saying(JsonBuilder *b, guint objects, guint seen, gdouble received,
+    gdouble tracked, const gchar *fault)
+{
+    gchar *text = objects ? g_strdup_printf("%u of %u object%s seen, %g of %g frames a second "
+        "tracked", seen, objects, objects > 1 ? "s" : "", tracked, received) :
+        g_strdup_printf("nothing is tracked, %g frames a second", received);
+
+    message_add_text(b, "says", fault ? fault : text);
+    g_free(text);
+}
+
+static void add_objects(JsonBuilder *b, Room *room, gdouble received, const gchar *fault)
+{
+    const gdouble tracked = MIN(round_rate(events_get_rate(room->events)), received);
     GArray *list = objects_list(room->objects);
     guint i, seen = 0;
 
@@ -56,8 +75,11 @@ static void add_objects(JsonBuilder *b, Room *room)
 
         seen += strcmp(state, "lost") && strcmp(state, "occluded");
     }
+    message_add_number(b, "received", received);
+    message_add_number(b, "tracked", tracked);
     message_add_count(b, "objects", list->len);
     message_add_count(b, "seen", seen);
+    add_saying(b, list->len, seen, received, tracked, fault);
     g_array_unref(list);
 }
 
@@ -77,9 +99,7 @@ static void add_camera(JsonBuilder *b, Room *room)
     message_add_text(b, "source", source);
     message_add_count(b, "width", counts.width);
     message_add_count(b, "height", counts.height);
-    message_add_number(b, "received", counts.rate);
-    message_add_number(b, "tracked", events_get_rate(room->events));
-    add_objects(b, room);
+    add_objects(b, room, round_rate(counts.rate), fault);
     message_add_count(b, "reconnects", counts.reconnects);
     message_add_count(b, "lastEvent", events->len ?
         ((Event *) g_ptr_array_index(events, events->len - 1))->number : 0);
