@@ -36,6 +36,7 @@ struct Events {
 
     /* main thread, and the pool's one for the shelf */
     GThreadPool *pool;
+    gint ending; /* atomic: pictures that wait are not encoded any more */
     Shelf *shelf;
     GPtrArray *list;
     guint64 number; /* of the last event */
@@ -165,7 +166,8 @@ static void write_moment(gpointer data, gpointer user)
     Moment *moment = data;
     Events *events = user;
     GError *error = NULL;
-    GBytes *jpeg = moment->picture ? small_encode(moment->picture, &error) : NULL;
+    GBytes *jpeg = moment->picture && !g_atomic_int_get(&events->ending) ?
+        small_encode(moment->picture, &error) : NULL;
 
     if (error)
         log_warning("event-without-picture", "camera", G_TYPE_STRING,
@@ -280,6 +282,7 @@ void events_end(Events *events)
     if (events->probe)
         gst_pad_remove_probe(events->pad, events->probe);
     events->probe = 0;
+    g_atomic_int_set(&events->ending, TRUE); /* the program ends within seconds */
     if (events->pool) {
         on_wake(events); /* what has come is written, too */
         g_thread_pool_free(events->pool, FALSE, TRUE);
