@@ -21,8 +21,8 @@ static int read_memory_selection(struct sam_config *out, const struct sam_json *
         if (!strcmp(text, words[i]))
             out->selection = (enum sam_selection) i, known = true;
     if (!known)
-        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all, present or "
-                        "scored, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'memory_selection': expected all, present "
+                        "or scored, got %.*s", r->file, sam_text_cut(text, strlen(text), 40), text);
     if (!sam_json_get(r, "memory_iou"))
         return SAM_OK;
     if (out->selection != SAM_SELECT_PRESENT)
