@@ -339,14 +339,6 @@ gst_sam_overlay_sink_event (GstBaseTransform * base, GstEvent * event)
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (base, event);
 }
 
-static gboolean
-gst_sam_overlay_src_event (GstBaseTransform * base, GstEvent * event)
-{
-  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE)
-    set_refused (GST_SAM_OVERLAY (base), FALSE);
-  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (base, event);
-}
-
 static void
 gst_sam_overlay_before_transform (GstBaseTransform * base, GstBuffer * buf)
 {
@@ -554,7 +546,8 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   return ret;
 }
 
-/* A click on the bar of time is for the application. */
+/* A click on the bar of time is for the application. What is new downstream may
+ * draw compositions. */
 static gboolean
 gst_sam_overlay_src_event (GstBaseTransform * base, GstEvent * event)
 {
@@ -562,6 +555,8 @@ gst_sam_overlay_src_event (GstBaseTransform * base, GstEvent * event)
   const gchar *what = NULL;
   GstClockTime position;
 
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE)
+    set_refused (self, FALSE);
   if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION) {
     gst_sam_object_lock (self);
     what = gst_sam_bar_handle (&self->bar, event, &position);

@@ -94,7 +94,7 @@ void
 gst_sam_track_jump (GstSamTrack * self)
 {
   const GstSamPendingCalls calls = { gst_sam_track_refuse, gst_sam_step_moved,
-    self
+    gst_sam_track_liked, self
   };
   gint mode;
 
