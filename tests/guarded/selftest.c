@@ -187,7 +187,8 @@ static void unreserved_frame(void)
     enum { SIDE = 300 };
     static uint8_t pixels[SIDE * SIDE];
     float *a = sam_queue_alloc(&q, 3 * 4 * 4 * sizeof(float));
-    const struct sam_preprocess p = { .dst = { a, SAM_F32, 1, 4, 4, 3 }, .frame = frame_of(pixels, SIDE) };
+    const struct sam_preprocess p = { .dst = { a, SAM_F32, 1, 4, 4, 3 },
+                                      .frame = frame_of(pixels, SIDE) };
     sam_op_preprocess(&q, &p);
 }
 
@@ -195,7 +196,8 @@ static void record_frame(void)
 {
     static uint8_t pixels[8 * 8];
     float *a = sam_queue_alloc(&q, 3 * 4 * 4 * sizeof(float));
-    const struct sam_preprocess p = { .dst = { a, SAM_F32, 1, 4, 4, 3 }, .frame = frame_of(pixels, 8) };
+    const struct sam_preprocess p = { .dst = { a, SAM_F32, 1, 4, 4, 3 },
+                                      .frame = frame_of(pixels, 8) };
     sam_queue_record_begin(&q);
     sam_op_preprocess(&q, &p);
 }
