@@ -57,12 +57,12 @@ def check_list(folder):
                  'engine/ops/list.h'):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
-    shutil.copytree(ROOT / 'tests/ops', folder / 'tests/ops', ignore=lambda _, names: [n for n in names if n[-2:] not in ('.c', '.h')])
+    shutil.copytree(ROOT / 'tests/ops', folder / 'tests/ops', ignore=lambda _, names: [n for n in names if n[-2:] not in ('.c', '.h', 'py')])
     script, add, layernorm = folder / 'tests/faults.py', folder / 'tests/ops/add.c', folder / 'tests/ops/layernorm.c'
     done = run(script)
     lines = done.stdout.splitlines()
     expect('the list', not done.returncode and lines == run(ROOT / 'tests/faults.py').stdout.splitlines(), done)
-    for suite in ('kernels', 'operations', 'policy', 'device'):
+    for suite in ('kernels', 'operations', 'policy', 'device', 'tiles'):
         expect(f'faults of {suite}', sum(line.startswith(suite + ': ') for line in lines) >= 15, done)
     change(add, '    COMMON_MUTANTS(add),\n', '    COMMON_MUTANTS(add),\n    MUTANT(add, planted_here),\n')
     more = run(script).stdout.splitlines()
@@ -93,7 +93,7 @@ def check_run(folder):
         expect(f'meson ends with {status}, {lost} is lost', done.returncode == (status == '1' or lost != ''), done)
         table = {line.split()[0]: line.split()[1:3] for line in done.stdout.splitlines()[1:]}
         planted = {suite: int(counts[0]) for suite, counts in table.items()}
-        expect('a row of each suite', set(table) == {'operations', 'policy', 'device'} and min(planted.values()) >= 15, done)
+        expect('a row of each suite', set(table) == {'operations', 'policy', 'device', 'tiles'} and min(planted.values()) >= 15, done)
         missed = {suite for suite, (number, caught) in table.items() if number != caught}
         expect('what is caught', missed == ({'operations'} if lost else set()), done)
     called = (folder / 'called').read_text().splitlines()

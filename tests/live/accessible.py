@@ -103,7 +103,7 @@ async def judge_states(program, judge, dark):
         await judge.look(tab, f'empty-{kind}')
         await use_keys(tab)
         await tab.run('document.getElementById("open-saves").click(), document.getElementById("keys").open = true')
-        await tab.key('s')
+        await tab.run('document.getElementById("save-form").requestSubmit()')
         await tab.wait_for('document.querySelectorAll("#save-list li").length', SLOW)
         await judge.look(tab, f'full-{kind}')
         await tab.resize(320, 640, mobile=True)
