@@ -98,8 +98,9 @@ def check_run(folder):
         expect('what is caught', missed == ({'operations'} if lost else set()), done)
     called = (folder / 'called').read_text().splitlines()
     names = {line for line in called if line in known}
-    expect('the tests that plant faults', {'seed mutants', 'guarded selftest', 'ops selftest linear'} < names, done)
-    expect('no other test', all(name.startswith('ops selftest ') for name in names - {'seed mutants', 'guarded selftest'}), done)
+    others = {'seed mutants', 'guarded selftest', 'tile mutants', 'attention tile mutants'}
+    expect('the tests that plant faults', others | {'ops selftest linear'} < names, done)
+    expect('no other test', all(name.startswith('ops selftest ') for name in names - others), done)
     done = run(ROOT / 'tests/faults.py', folder / 'nowhere')
     expect('no build', done.returncode == 2 and 'no build.ninja' in done.stderr and done.stderr.count('\n') == 1, done)
     done = run(ROOT / 'tests/faults.py', 'a', 'b')
