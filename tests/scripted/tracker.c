@@ -266,6 +266,8 @@ int sam_tracker_info(const sam_tracker *t, struct sam_info *info, struct sam_err
         .precision = t->params.precision == SAM_PRECISION_BF16 ? "bf16" : "fp32",
         .threads = t->params.threads ? t->params.threads : (int) sysconf(_SC_NPROCESSORS_ONLN),
         .image_size = t->masks.side,
+        .mask_side = t->masks.side,
+        .logits_side = t->masks.side / 4,
         .max_objects = t->params.max_objects, .bytes_planned = sizeof(*t),
         .bytes_used = sizeof(*t), .open_ns = t->open_ns,
     };
