@@ -14,7 +14,6 @@
 #define GROUND_ALPHA 0.72
 #define INK 0xffffff
 /* Sizes, of the height of a label. */
-#define MARGIN (1 / 3.0)        /* around a panel */
 #define CORNER (1 / 4.0)        /* its radius */
 #define LETTERS 0.62            /* of the text */
 #define TRACK 0.08              /* half of the bar's thickness */
@@ -138,7 +137,7 @@ add_text (GstSamCaption * c, gchar * text)
 {
   GstSamDrawing *d = &c->drawing;
   const gint height = gst_sam_drawing_get_text_height (d);
-  const gint margin = MARGIN * height, inner = CORNER * height;
+  const gint margin = GST_SAM_DRAWING_MARGIN * height, inner = CORNER * height;
   const guint32 ground = gst_sam_drawing_get_colour (d, GROUND, GROUND_ALPHA);
   const guint32 ink = gst_sam_drawing_get_colour (d, INK, 1);
   const gint width = d->width - 2 * (margin + inner);
@@ -276,7 +275,7 @@ add_bar (GstSamDrawing * d, const GstSamCaptionStyle * style,
 
   write_time (now, position, TRUE);
   left = gst_sam_drawing_get_text_width (d, now);
-  bar->panel = gst_sam_caption_get_bar (d);
+  bar->panel = gst_sam_drawing_get_bar (d);
   if (!has_track)
     bar->panel.w = MIN (bar->panel.w, left + bar->panel.h / 2);
   room = add_panel (d, bar->panel, ground);
@@ -291,19 +290,6 @@ add_bar (GstSamDrawing * d, const GstSamCaptionStyle * style,
   if (room.w > 2 * right)
     room = add_time (d, room, all, TRUE, ground, ink);
   add_track (d, style, room, position, bar, ground, ink);
-}
-
-GstSamRect
-gst_sam_caption_get_bar (const GstSamDrawing * d)
-{
-  const gint height = gst_sam_drawing_get_text_height (d);
-  const gint margin = MARGIN * height;
-  GstSamRect panel = { margin, 0, MAX (1, d->width - 2 * margin),
-    height + height / 4
-  };
-
-  panel.y = d->height - margin - panel.h;
-  return panel;
 }
 
 /* Both */

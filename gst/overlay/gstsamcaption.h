@@ -44,9 +44,6 @@ gboolean gst_sam_caption_compose (GstSamCaption * caption,
     GstClockTime position, GstClockTime duration, GstSamBar * bar);
 void gst_sam_caption_clear (GstSamCaption * caption);
 
-/* Where the bar is drawn on the frames of a drawing. */
-GstSamRect gst_sam_caption_get_bar (const GstSamDrawing * drawing);
-
 /* What a press, move or release of the left button at a point of the frame is
  * for the bar: "press", "move" or "release", with the time there; NULL:
  * nothing. */

@@ -4,7 +4,6 @@
 
 #include "gstsamcompose.h"
 
-#include "gstsamcaption.h"
 #include "gstsampoints.h"
 
 #include <string.h>
@@ -171,7 +170,7 @@ add_lost (GstSamDrawing * d)
 {
   const gint height = gst_sam_drawing_get_text_height (d), gap = 2 * d->scale;
   const gint column = gst_sam_drawing_get_text_width (d, "2#123 lost") + gap;
-  const gint bottom = d->style->has_bar ? gst_sam_caption_get_bar (d).y :
+  const gint bottom = d->style->has_bar ? gst_sam_drawing_get_bar (d).y :
       d->height;
   guint lost = 0, lines, line = 0, i;
 

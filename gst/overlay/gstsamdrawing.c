@@ -300,3 +300,16 @@ gst_sam_drawing_add_dashes (GstSamDrawing * d, gint x, gint y, gint w, gint h,
           (i / 4) % 2 ? 0x0f0f0f0fu : 0xf0f0f0f0u;
   }
 }
+
+GstSamRect
+gst_sam_drawing_get_bar (const GstSamDrawing * d)
+{
+  const gint height = gst_sam_drawing_get_text_height (d);
+  const gint margin = GST_SAM_DRAWING_MARGIN * height;
+  GstSamRect panel = { margin, 0, MAX (1, d->width - 2 * margin),
+    height + height / 4
+  };
+
+  panel.y = d->height - margin - panel.h;
+  return panel;
+}

@@ -110,6 +110,12 @@ gboolean gst_sam_drawing_shows (const GstSamObject * object);
 GstSamRect gst_sam_drawing_get_box (const GstSamDrawing * drawing,
     const GstSamObject * object);
 
+/* Around a panel, in heights of a line of text. */
+#define GST_SAM_DRAWING_MARGIN (1 / 3.0)
+
+/* Where the bar of time is drawn on the frame. */
+GstSamRect gst_sam_drawing_get_bar (const GstSamDrawing * drawing);
+
 /* The number of patches that may be added. */
 gint gst_sam_drawing_count_free (const GstSamDrawing * drawing);
 
