@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// likes MODEL BACKEND
+// likes MODEL BACKEND [untrained]
 // Other things like an object. Of a drawn frame the twins of a thing are found, and not another
 // thing beside them; likenesses are those that the definition gives, in double, with an inverse
 // matrix in the place of a decomposition; what an object covers is not found; nothing changes.
+// untrained: what weights that were drawn find is not looked at; their likenesses are.
 #include <math.h>
 
 #include <samtrack/likes.h>
@@ -254,17 +255,24 @@ static struct sam_likes ask(sam_tracker *t, uint64_t id, float least)
     return likes;
 }
 
-static void check_found(sam_tracker *t, const struct sam_frame *f)
+// Returns the id of the first twin.
+static uint64_t check_likenesses(sam_tracker *t, const struct sam_frame *f)
 {
     const uint64_t first = begin(t, twins[0]);
 
     show(t, f);
+    const struct sam_likes likes = ask(t, first, 0);
+    expect(likes.num_likes >= 2 && !find_at(&likes, twins[0]), "itself, %d", likes.num_likes);
+    check_definition(t, first, &likes);
+    return first;
+}
+
+static void check_found(sam_tracker *t, const struct sam_frame *f, uint64_t first)
+{
     struct sam_likes likes = ask(t, first, 0.4f);
     expect(likes.num_likes == 2 && find_at(&likes, twins[1]) && find_at(&likes, twins[2]),
            "%d places, the best is %g", likes.num_likes, likes.best);
     likes = ask(t, first, 0);
-    expect(likes.num_likes >= 2 && !find_at(&likes, twins[0]), "itself, %d", likes.num_likes);
-    check_definition(t, first, &likes);
     const struct sam_like *stranger = find_at(&likes, other);
     expect(!stranger || stranger->likeness < 0.3f, "another thing has a likeness of %g",
            stranger->likeness);
@@ -343,8 +351,9 @@ static void check_unchanged(const struct sam_params *p)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: likes MODEL BACKEND\n");
+    const bool untrained = argc == 4 && !strcmp(argv[3], "untrained");
+    if (argc != 3 && !untrained) {
+        fprintf(stderr, "usage: likes MODEL BACKEND [untrained]\n");
         return 1;
     }
     struct sam_params p = scene_params(argv[1]);
@@ -355,7 +364,9 @@ int main(int argc, char **argv)
     p.keep_stages = 1;
     sam_tracker *t = scene_open(&p);
     const struct sam_frame f = draw_frame();
-    check_found(t, &f);
+    const uint64_t first = check_likenesses(t, &f);
+    if (!untrained)
+        check_found(t, &f, first);
     check_refused(t, &f);
     sam_tracker_close(&t);
     return expect_status();

@@ -37,7 +37,7 @@ struct map {
     float *coarse;   // (h, h, c): as the tracker has them
     double *factor;  // (c, c): L, its lower triangle
     double *row;     // (c)
-    float *logits;   // (S / 4, S / 4)
+    float *logits;   // (L, L), L = sam_logits_side()
 };
 
 // The object's cells, from the one in its middle.
@@ -55,7 +55,7 @@ struct thing {
 static size_t lay_out(struct map *m, const struct sam_config *c, void *block)
 {
     struct sam_arena a = { .base = block };
-    const size_t grid = (size_t) sam_grid(c), logits = (size_t) c->image_size / 4;
+    const size_t grid = (size_t) sam_grid(c), logits = (size_t) sam_logits_side(c);
 
     m->side = (int) grid * (grid < FINE ? 2 : 1);
     m->c = c->d_model;
@@ -202,7 +202,7 @@ static void read_features(struct sam_tracker *t, struct map *m)
 // The share of each cell that a mask covers, if that is more than before.
 static void cover(struct sam_tracker *t, struct map *m, int row)
 {
-    const int side = t->model->config.image_size / 4, n = side / m->side;
+    const int side = sam_logits_side(&t->model->config), n = side / m->side;
     const struct sam_tensor mask = sam_slice(t->mem.state.low_res, row);
 
     sam_queue_download(&t->queue, m->logits, mask.data, sam_tensor_bytes(&mask));
@@ -388,7 +388,7 @@ static void look(struct sam_tracker *t, const struct sam_tracked *own, struct ma
     read_features(t, m);
     memset(m->covered, 0, cells * sizeof(float));
     cover(t, m, own->row);
-    if (t->queue.status || !find_thing(m, t->model->config.image_size / 4, &thing))
+    if (t->queue.status || !find_thing(m, sam_logits_side(&t->model->config), &thing))
         return;
     for (int i = 0; i < t->params.max_objects; i++) {
         const struct sam_tracked *o = &t->mem.host.objects[i];
