@@ -95,21 +95,6 @@ static gboolean is_over(Leg *leg)
 
 /* The streaming thread */
 
-static GstClockTime get_stream_time(GstPad *pad, GstBuffer *buffer)
-{
-    GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
-    GstClockTime time = GST_CLOCK_TIME_NONE;
-    const GstSegment *segment;
-
-    if (!event)
-        return time;
-    gst_event_parse_segment(event, &segment);
-    if (segment->format == GST_FORMAT_TIME)
-        time = gst_segment_to_stream_time(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-    gst_event_unref(event);
-    return time;
-}
-
 /* The first frame waits until the stream has jumped; no frame is lost if it cannot. Returns FALSE
  * if it is not of the stream that goes on. */
 static gboolean wait_for_seek(Leg *leg)
@@ -249,7 +234,7 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
 
     if (!wait_for_seek(leg))
         return GST_PAD_PROBE_DROP;
-    time = get_stream_time(pad, buffer);
+    time = streams_get_time(pad, buffer);
     caps = gst_pad_get_current_caps(pad);
     if (!GST_CLOCK_TIME_IS_VALID(time) || !caps || !gst_video_info_from_caps(&leg->info, caps)) {
         end(leg, LEG_FAILED, g_error_new(BATCH_FAULT, FAULT_PERMANENT, "a frame of the video has "
@@ -270,7 +255,7 @@ static GstPadProbeReturn on_tracked(GstPad *pad, GstPadProbeInfo *info, gpointer
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
     Leg *leg = data;
     GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
-    const GstClockTime time = get_stream_time(pad, buffer);
+    const GstClockTime time = streams_get_time(pad, buffer);
     const GstSegment *segment;
     GError *error = NULL;
 

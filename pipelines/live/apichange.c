@@ -6,21 +6,10 @@
 #include "journal.h"
 #include "keys.h"
 #include "message.h"
+#include "refuse.h"
 #include "secrets.h"
 
 #include <string.h>
-
-static gboolean fail(gchar **why, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
-
-static gboolean fail(gchar **why, const gchar *format, ...)
-{
-    va_list rest;
-
-    va_start(rest, format);
-    *why = g_strdup_vprintf(format, rest);
-    va_end(rest);
-    return FALSE;
-}
 
 /* Lines of logs and of the file hold it. */
 static gboolean is_text(JsonNode *node)
@@ -46,7 +35,7 @@ static gboolean read_value(const Key *key, JsonNode *node, gboolean may_be_null,
         return TRUE;
     if (!JSON_NODE_HOLDS_VALUE(node) || (number ? json_node_get_value_type(node) != G_TYPE_INT64 :
         !is_text(node)))
-        return fail(why, "The key '%s' is not %s.\n", key->name, number ? "a whole number" :
+        return refuse_why(why, "The key '%s' is not %s.\n", key->name, number ? "a whole number" :
             "a text without control characters");
     *text = number ? g_strdup_printf("%" G_GINT64_FORMAT, json_node_get_int(node)) :
         json_node_dup_string(node);
@@ -75,7 +64,7 @@ static gboolean read_name(ApiJob *job, JsonNode *node, gchar **why)
         G_TYPE_STRING ? json_node_get_string(node) : "";
 
     if (!settings_is_name(name))
-        return fail(why, "The camera's name must be 1 to 32 letters, digits, '_' or '-'.\n");
+        return refuse_why(why, "The camera's name must be 1 to 32 letters, digits, '_' or '-'.\n");
     job->camera = g_strdup(name);
     return TRUE;
 }
@@ -88,7 +77,7 @@ static gboolean read_member(ApiJob *job, const gchar *name, JsonNode *node, gcha
     if (job->kind == API_ADD && !strcmp(name, "name"))
         return read_name(job, node, why);
     if (!key)
-        return fail(why, "A key of the request is not one of a camera.\n");
+        return refuse_why(why, "A key of the request is not one of a camera.\n");
     if (!read_value(key, node, job->kind == API_ALTER, &text, why))
         return FALSE;
     g_hash_table_replace(job->keys, g_strdup(name), text);
@@ -103,9 +92,9 @@ static gboolean read_object(ApiJob *job, JsonObject *object, gchar **why)
         read_member(job, at->data, json_object_get_member(object, at->data), why);
     g_list_free(names);
     if (!*why && job->kind == API_ADD && !job->camera)
-        fail(why, "The camera's name is missing.\n");
+        refuse_why(why, "The camera's name is missing.\n");
     else if (!*why && job->kind == API_ADD && !g_hash_table_contains(job->keys, "source"))
-        fail(why, "The camera's source is missing.\n");
+        refuse_why(why, "The camera's source is missing.\n");
     return !*why;
 }
 
@@ -116,11 +105,11 @@ static gboolean read_body(ApiJob *job, GBytes *body, gchar **why)
     JsonParser *parser;
 
     if (!text || !g_utf8_validate(text, bytes, NULL) || !message_is_flat(text, bytes))
-        return fail(why, "The request is not one JSON object of keys and values.\n");
+        return refuse_why(why, "The request is not one JSON object of keys and values.\n");
     parser = json_parser_new();
     if (!json_parser_load_from_data(parser, text, bytes, NULL) || !json_parser_get_root(parser) ||
         !JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser)))
-        fail(why, "The request is not one JSON object of keys and values.\n");
+        refuse_why(why, "The request is not one JSON object of keys and values.\n");
     else
         read_object(job, json_node_get_object(json_parser_get_root(parser)), why);
     g_object_unref(parser);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "message.h"
 
+#include "refuse.h"
+
 #include "record/gstsamjson.h"
 
 #include <math.h>
@@ -53,18 +55,6 @@ gboolean message_is_flat(const gchar *text, gsize bytes)
     return ended;
 }
 
-static gboolean fail(gchar **why, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
-
-static gboolean fail(gchar **why, const gchar *format, ...)
-{
-    va_list rest;
-
-    va_start(rest, format);
-    *why = g_strdup_vprintf(format, rest);
-    va_end(rest);
-    return FALSE;
-}
-
 static gboolean get_value(JsonObject *object, const gchar *name, GType type, GValue *value)
 {
     JsonNode *node = json_object_get_member(object, name);
@@ -89,7 +79,7 @@ static gboolean read_double(JsonObject *object, const gchar *name, gdouble *numb
     GValue value = G_VALUE_INIT;
 
     if (!get_value(object, name, G_TYPE_DOUBLE, &value) || !isfinite(g_value_get_double(&value)))
-        return fail(why, "'%s' is missing or not a number.", name);
+        return refuse_why(why, "'%s' is missing or not a number.", name);
     *number = g_value_get_double(&value);
     return TRUE;
 }
@@ -105,8 +95,8 @@ static gboolean read_count(JsonObject *object, const gchar *name, gboolean must,
         return TRUE;
     if (!get_value(object, name, G_TYPE_INT64, &value) || g_value_get_int64(&value) < 0 ||
         (guint64) g_value_get_int64(&value) > most)
-        return fail(why, "'%s' is missing or not a whole number from 0 to %" G_GUINT64_FORMAT ".",
-            name, most);
+        return refuse_why(why,
+            "'%s' is missing or not a whole number from 0 to %" G_GUINT64_FORMAT ".", name, most);
     *number = (guint64) g_value_get_int64(&value);
     return TRUE;
 }
@@ -116,7 +106,7 @@ static gboolean read_text(JsonObject *object, const gchar *name, gchar **text, g
     GValue value = G_VALUE_INIT;
 
     if (!get_value(object, name, G_TYPE_STRING, &value))
-        return fail(why, "'%s' is missing or not a text.", name);
+        return refuse_why(why, "'%s' is missing or not a text.", name);
     *text = g_value_dup_string(&value);
     g_value_unset(&value);
     return TRUE;
@@ -130,7 +120,7 @@ static gboolean read_truth(JsonObject *object, const gchar *name, gboolean *trut
     if (!json_object_has_member(object, name))
         return TRUE;
     if (!get_value(object, name, G_TYPE_BOOLEAN, &value))
-        return fail(why, "'%s' is neither true nor false.", name);
+        return refuse_why(why, "'%s' is neither true nor false.", name);
     *truth = g_value_get_boolean(&value);
     return TRUE;
 }
@@ -194,7 +184,7 @@ static gboolean read_fields(Request *request, JsonObject *object, gchar **why)
     case OP_RESTORE:
         return !json_object_has_member(object, "save") ||
             (read_text(object, "save", &request->save, why) &&
-            (saves_is_id(request->save) || fail(why, "'save' is not that of a save.")));
+            (saves_is_id(request->save) || refuse_why(why, "'save' is not that of a save.")));
     case OP_BACK:
         return read_count(object, "n", FALSE, G_MAXINT64, &request->n, why);
     case OP_ZONE:
@@ -228,7 +218,7 @@ static gboolean read_request(Request *request, JsonObject *object, gchar **why)
         ;
     g_free(op);
     if (i == G_N_ELEMENTS(ops))
-        return fail(why, "The 'op' is not known.");
+        return refuse_why(why, "The 'op' is not known.");
     request->op = i;
     return read_fields(request, object, why);
 }
@@ -242,12 +232,12 @@ gboolean request_parse(Request *request, const gchar *text, gsize bytes, gchar *
     memset(request, 0, sizeof *request);
     if (bytes > MESSAGE_MAX_BYTES || !g_utf8_validate(text, bytes, NULL) ||
         !message_is_flat(text, bytes))
-        return fail(why, "The message is not a flat JSON object in UTF-8.");
+        return refuse_why(why, "The message is not a flat JSON object in UTF-8.");
     parser = json_parser_new_immutable();
     ok = json_parser_load_from_data(parser, text, bytes, NULL);
     root = ok ? json_parser_get_root(parser) : NULL;
     if (!root || !JSON_NODE_HOLDS_OBJECT(root))
-        ok = fail(why, "The message is not a JSON object.");
+        ok = refuse_why(why, "The message is not a JSON object.");
     else
         ok = read_request(request, json_node_get_object(root), why);
     g_object_unref(parser);

@@ -10,3 +10,13 @@ gboolean refuse(GError **error, const gchar *format, ...)
     va_end(rest);
     return FALSE;
 }
+
+gboolean refuse_why(gchar **why, const gchar *format, ...)
+{
+    va_list rest;
+
+    va_start(rest, format);
+    *why = g_strdup_vprintf(format, rest);
+    va_end(rest);
+    return FALSE;
+}

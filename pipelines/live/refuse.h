@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is wrong with a setting. */
+/* What is wrong with a setting or a message. */
 #ifndef LIVE_REFUSE_H
 #define LIVE_REFUSE_H
 
@@ -7,5 +7,8 @@
 
 /* Sets *error to the sentence; FALSE. */
 gboolean refuse(GError **error, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Sets *why to it; FALSE. */
+gboolean refuse_why(gchar **why, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
 
 #endif

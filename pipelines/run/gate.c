@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "gate.h"
 
+#include "streams.h"
+
 /* Shown from the last frame's time on where neither frame nor caps tell how long it lasts. */
 #define UNKNOWN_DURATION (GST_SECOND / 30)
 /* In a pause, for objects that have to catch up: more than the tracker holds frames by default. */
 #define MAX_REPEATS 16
 
 /* Times */
-
-static GstClockTime get_stream_time(GstPad *pad, GstBuffer *buffer)
-{
-    GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
-    GstClockTime time = GST_CLOCK_TIME_NONE;
-    const GstSegment *segment;
-
-    if (!event)
-        return time;
-    gst_event_parse_segment(event, &segment);
-    if (segment->format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer))
-        time = gst_segment_to_stream_time(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
-    gst_event_unref(event);
-    return time;
-}
 
 static GstClockTime get_duration(GstPad *pad, GstBuffer *buffer)
 {
@@ -128,7 +115,7 @@ static GstPadProbeReturn on_drawn(GstPad *pad, GstPadProbeInfo *info, gpointer d
     g_mutex_lock(&gate->lock);
     if (gate->is_file)
         gst_buffer_replace(&gate->shown, buffer);
-    gate->position = get_stream_time(pad, buffer);
+    gate->position = streams_get_time(pad, buffer);
     gate->duration = get_duration(pad, buffer);
     gate->landed += gate->landing;
     gate->landing = FALSE;
@@ -231,7 +218,7 @@ static void pass_candidate(Gate *gate)
 
 static gboolean is_before_target(Gate *gate, GstBuffer *buffer)
 {
-    const GstClockTime time = get_stream_time(gate->in, buffer);
+    const GstClockTime time = streams_get_time(gate->in, buffer);
 
     if (!GST_CLOCK_TIME_IS_VALID(gate->until) || !GST_CLOCK_TIME_IS_VALID(time) ||
         time >= gate->until)

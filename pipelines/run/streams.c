@@ -27,6 +27,21 @@ GstClockTime streams_get_end(GstPad *pad, GstBuffer *buffer)
     return end;
 }
 
+GstClockTime streams_get_time(GstPad *pad, GstBuffer *buffer)
+{
+    GstEvent *event = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+    GstClockTime time = GST_CLOCK_TIME_NONE;
+    const GstSegment *segment;
+
+    if (!event)
+        return time;
+    gst_event_parse_segment(event, &segment);
+    if (segment->format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID(buffer))
+        time = gst_segment_to_stream_time(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    gst_event_unref(event);
+    return time;
+}
+
 void streams_note_end(Streams *streams, GstClockTime end)
 {
     g_mutex_lock(&streams->lock);

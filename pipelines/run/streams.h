@@ -20,6 +20,9 @@ typedef struct {
 void streams_init(Streams *streams, GstElement *bin, GstElement *decoder);
 void streams_clear(Streams *streams);
 
+/* When a frame begins, in stream time; NONE: not known. */
+GstClockTime streams_get_time(GstPad *pad, GstBuffer *buffer);
+
 /* Where a frame ends, in stream time; its start, if it has no duration; NONE: not known. */
 GstClockTime streams_get_end(GstPad *pad, GstBuffer *buffer);
 
