@@ -160,6 +160,7 @@ static int cuda_open(struct sam_queue *q, int ordinal, int threads)
                 "precision 'int8': the backend 'cuda' has none, it takes 'bf16'");
     if (q->precision == SAM_PRECISION_AUTO || q->precision == SAM_PRECISION_INT8)
         q->precision = SAM_PRECISION_BF16;
+    q->bf16_is_faster = true; // of every GPU with tensor cores
     q->ordinal = cuda->device;
     q->ops = sam_cuda_ops();
     q->device_name = cuda->name;

@@ -32,6 +32,7 @@ struct sam_queue {
                        // as much as all operations can use
     struct sam_log log;
     enum sam_precision precision; // of matrix products: SAM_PRECISION_FP32 or _BF16
+    bool bf16_is_faster;          // than FP32, on this device, whatever the precision
     bool int8; // matrices that say so are multiplied in int8; `precision` is that of all else
     int threads;                  // of the backend; 1 if it has none of its own
     const char *device_name;      // for reports; valid until the queue is closed

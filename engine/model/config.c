@@ -108,11 +108,17 @@ static int read_shapes(struct sam_config *c, const struct sam_weights *w, struct
 
 // --- ranges -------------------------------------------------------------------------------------
 
-static int check_ranges(const struct sam_config *c, const char *file, struct sam_error *error)
+static int check_size(const struct sam_config *c, const char *what, int side, const char *file,
+                      struct sam_error *error)
 {
     const struct sam_sides sides = c->family->sides(c);
+    const struct sam_size_range range = { what, side, sides.least, sides.most, sides.multiple };
+    return sam_config_ranges(&range, 1, file, error);
+}
+
+static int check_ranges(const struct sam_config *c, const char *file, struct sam_error *error)
+{
     const struct sam_size_range ranges[] = {
-        { "image_size (px)", c->image_size, sides.least, sides.most, sides.multiple },
         { "the width of the neck (d_model)", c->d_model, 16, 1024, 16 },
         { "the width of the memory (mem_dim)", c->mem_dim, 4, c->d_model, 4 },
         { "the number of memory maps (num_maskmem)", c->num_maskmem, 2, SAM_MAX_MASKMEM, 1 },
@@ -173,7 +179,7 @@ static int read_rest(struct sam_config *out, const struct sam_weights *w, const 
 }
 
 int sam_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
-                    struct sam_error *error)
+                    bool bf16_is_faster, struct sam_error *error)
 {
     const char *file;
     int status;
@@ -191,6 +197,12 @@ int sam_config_read(struct sam_config *out, const struct sam_weights *w, int inp
         return status;
     out->input_scale = out->family->input_scale;
     out->family->name_variant(out);
+    if ((status = check_size(out, "image_size (px)", out->image_size, file, error)) ||
+        (out->image_size_bf16 &&
+         (status = check_size(out, "image_size_bf16 (px)", out->image_size_bf16, file, error))))
+        return status;
+    if (bf16_is_faster && out->image_size_bf16)
+        out->image_size = out->image_size_bf16;
     if (input_size && (status = override_size(out, input_size, error)))
         return status;
     if ((status = check_ranges(out, file, error)) ||

@@ -49,6 +49,7 @@ struct sam_config {
     const struct sam_detector_family *detector; // variant, image_size and trunk alone
     char variant[48]; // "sam2.1_hiera_tiny", ... or "custom"
     int image_size;   // S: side of the square input, px; a multiple of `patch`
+    int image_size_bf16; // the file's S for devices that are faster in BF16, px; 0: it has one S
     int patch;        // px of a token of F: 16; of SAM 3 14; of a detector 0
     enum sam_input_scale input_scale;
 
@@ -107,8 +108,9 @@ static inline int sam_mask_side(const struct sam_config *c)
 
 // Read it, whole: sam_config_same() compares every byte.
 // input_size: the side that replaces the file's, px; 0: the file's own.
+// bf16_is_faster: on the device; of two sides of a file it decides.
 int sam_config_read(struct sam_config *out, const struct sam_weights *w, int input_size,
-                    struct sam_error *error);
+                    bool bf16_is_faster, struct sam_error *error);
 
 // ---- For families: what they read their own sizes with.
 

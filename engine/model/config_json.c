@@ -101,6 +101,17 @@ static int read_pooling(struct sam_config *out, const struct sam_json *r)
     return sam_json_wrong(r, "memory_pooling", "none, counted or shifted", v);
 }
 
+static int read_sides(struct sam_config *out, const struct sam_json *r)
+{
+    const char *key = "image_size_bf16";
+    int status = sam_json_required(r, "image_size", &out->image_size);
+    if (status || !sam_json_get(r, key))
+        return status;
+    status = sam_json_required(r, key, &out->image_size_bf16);
+    return status || out->image_size_bf16
+               ? status : sam_json_wrong(r, key, "a side in px", sam_json_get(r, key));
+}
+
 static int read_own(struct sam_config *out, const struct sam_json *r)
 {
     struct sam_json trunk;
@@ -112,7 +123,7 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
     if (kind && strcmp(kind, wanted) != 0)
         return sam_fail(r->error, SAM_EUNSUPPORTED, "%s: key 'trunk.kind': expected %s, got %.*s",
                         r->file, wanted, sam_text_cut(kind, strlen(kind), 40), kind);
-    if ((status = sam_json_required(r, "image_size", &out->image_size)) ||
+    if ((status = read_sides(out, r)) ||
         (status = out->family->read_own(out, &trunk)) ||
         (status = sam_json_agree(r, "d_model", out->d_model)) ||
         (status = sam_json_agree(r, "mem_dim", out->mem_dim)) ||

@@ -301,10 +301,11 @@ void sam_model_close(struct sam_model **m)
 }
 
 int sam_model_file_open(struct sam_model_file *f, const char *path, int input_size,
-                        struct sam_error *error)
+                        bool bf16_is_faster, struct sam_error *error)
 {
     const int status = sam_weights_open(&f->weights, path, &sam_family_names, error);
-    return status ? status : sam_config_read(&f->config, f->weights, input_size, error);
+    return status ? status
+                  : sam_config_read(&f->config, f->weights, input_size, bf16_is_faster, error);
 }
 
 void sam_model_file_close(struct sam_model_file *f)

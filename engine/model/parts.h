@@ -201,8 +201,9 @@ struct sam_model_file {
     struct sam_config config;    // parsed
 };
 // input_size: the side that replaces the file's, px; 0: the file's own.
+// bf16_is_faster: on the device; of two sides of a file it decides.
 int sam_model_file_open(struct sam_model_file *f, const char *path, int input_size,
-                        struct sam_error *error);
+                        bool bf16_is_faster, struct sam_error *error);
 // Close it, also one that failed to open.
 void sam_model_file_close(struct sam_model_file *f);
 

@@ -417,11 +417,10 @@ install_tracking_properties (GObjectClass * klass)
    * GstSamTrack:input-size:
    *
    * Side of the square that frames are scaled to for the model, in pixels. A
-   * smaller side is faster and less exact: SAM 2.1 tiny takes a fifth of the
-   * work at 512 that it takes at 1024. SAM 2, 2.1 and EfficientTAM run at
-   * multiples of 32 from 64 to 2048, SAM 3 at multiples of 336 from 336 to
-   * 2016, EdgeTAM at multiples of 256 from 256 to 2048; with any other side
-   * the state change fails. 0: the model's own side.
+   * smaller one is faster and less exact. SAM 2, 2.1 and EfficientTAM run at
+   * multiples of 32 from 64 to 2048, SAM 3 of 336 from 336 to 2016, EdgeTAM
+   * of 256 from 256 to 2048; others are refused. 0: the model's own, of the
+   * embedded one 448 where BF16 is faster than FP32, else 320.
    *
    * Since: 0.1
    */

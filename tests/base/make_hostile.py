@@ -39,8 +39,8 @@ class Files:
         path.write_bytes(data)
         return path
 
-    def good(self, name, data, variant='custom', side=64):
-        self.manifest.append(f'good\t{self.write(name, data)}\t{variant}\t{side}')
+    def good(self, name, data, variant='custom', side=64, side_bf16=None):
+        self.manifest.append(f'good\t{self.write(name, data)}\t{variant}\t{side} {side_bf16 or side}')
 
     def same(self, a, b):
         self.manifest.append(f'same\t{a}\t{b}')
@@ -80,6 +80,8 @@ def good_files(f):
         f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
     for least in 0, 0.5, 1:
         f.good(f'iou-{least}.safetensors', model(m.config(memory_selection='present', memory_iou=least)))
+    for side in 64, 96, 2048:
+        f.good(f'bf16-{side}.safetensors', model(m.config(image_size_bf16=side)), side_bf16=side)
     for exact in False, True:
         f.good(f'exact-{exact}.safetensors', model(m.config(exact_maps=exact)))
     for channels, weight in (1, 0), (64, 3), (256, 2.5):
@@ -543,6 +545,10 @@ def config_files(f):
     bad('size-none', 'image_size|nothing', image_size=None)
     for side in 0, 32, 100, 2080, -64, 999999999:
         bad(f'size-{side}', 'image_size|got|multiple of 32' if abs(side) < 10**6 else 'image_size', image_size=side)
+    for side in 32, 65, 2080, -64:
+        bad(f'bf16-size-{side}', f'image_size_bf16|got {side}|multiple of 32', image_size_bf16=side)
+    bad('bf16-size-0', "'image_size_bf16'|a side in px|an integer", image_size_bf16=0)
+    bad('bf16-size-text', "'image_size_bf16'|an integer|a string", image_size_bf16='448')
     bad('size-text', "'image_size'|an integer|a string", image_size='64')
     bad('size-fraction', "'image_size'|an integer|a fraction", image_size=64.5)
     bad('trunk', "'trunk'|a list", trunk=[1])

@@ -90,15 +90,18 @@ static bool is_count(const struct sam_weight *w)
 // Sizes and all numbers of the network; the first failure.
 static int read_all(const struct sam_weights *f, struct sam_config *config, struct sam_error *error)
 {
-    int status = sam_config_read(config, f, 0, error);
+    int status = sam_config_read(config, f, 0, false, error);
     for (int i = 0; i < sam_weights_count(f) && !status; i++)
         if (!is_count(sam_weights_at(f, i)))
             free(read_one(f, sam_weights_at(f, i), &status, error));
     return status;
 }
 
-static void check_good(const char *file, const char *variant, int side)
+// sides: that of devices that are not faster in BF16, and of those that are.
+static void check_good(const char *file, const char *variant, const char *sides)
 {
+    int side = 0, side_bf16 = 0;
+    expect(sscanf(sides, "%d %d", &side, &side_bf16) == 2, "%s: sides '%s'", file, sides);
     struct sam_error error = { "" };
     struct sam_weights *f;
     struct sam_config config;
@@ -112,6 +115,11 @@ static void check_good(const char *file, const char *variant, int side)
            config.variant, variant);
     expect(status || config.image_size == side, "%s: side %d, expected %d", file, config.image_size,
            side);
+    status = sam_config_read(&config, f, 0, true, &error);
+    expect(!status && config.image_size == side_bf16, "%s: side %d in BF16, expected %d", file,
+           config.image_size, side_bf16);
+    status = sam_config_read(&config, f, 128, true, &error);
+    expect(status || config.image_size == 128, "%s: side %d, 128 wanted", file, config.image_size);
     sam_weights_close(&f);
     expect(f == NULL, "%s: not closed", file);
 }
@@ -153,8 +161,9 @@ static void check_same(const char *file_a, const char *file_b)
     expect(!status, "%s, %s: %s", file_a, file_b, error.text);
     if (!status) {
         compare(a, b, file_b);
-        expect(!sam_config_read(&ca, a, 0, &error) && !sam_config_read(&cb, b, 0, &error), "%s",
-               error.text);
+        expect(!sam_config_read(&ca, a, 0, false, &error) &&
+                   !sam_config_read(&cb, b, 0, false, &error),
+               "%s", error.text);
         expect(memcmp(&ca, &cb, sizeof(ca)) == 0, "%s, %s: other sizes", file_a, file_b);
     }
     sam_weights_close(&a);
@@ -271,7 +280,7 @@ int main(int argc, char **argv)
             field[i] = tab + 1;
         }
         if (strcmp(field[0], "good") == 0)
-            check_good(field[1], field[2], atoi(field[3]));
+            check_good(field[1], field[2], field[3]);
         else if (strcmp(field[0], "same") == 0)
             check_same(field[1], field[2]);
         else if (strcmp(field[0], "memory") == 0)

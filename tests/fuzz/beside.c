@@ -31,7 +31,7 @@ static void read_config(const struct sam_weights *w)
 {
     struct sam_error error = { "" };
     struct sam_config config;
-    if (sam_config_read(&config, w, 0, &error))
+    if (sam_config_read(&config, w, 0, false, &error))
         fuzz_check_sentence(error.text, sizeof(error.text));
     else
         small_check(&config);

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *file = small_file((const char *) data, size, false, &file_bytes);
     if (file && !sam_weights_open(&f, fuzz_file("file", file, file_bytes), &sam_family_names,
                                   &error)) {
-        if (sam_config_read(&config, f, 0, &error))
+        if (sam_config_read(&config, f, 0, false, &error))
             fuzz_check(error.text[0]);
         else
             small_check(&config);

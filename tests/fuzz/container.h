@@ -48,7 +48,7 @@ static inline void fuzz_container(const uint8_t *data, size_t size)
         fuzz_tensor(f, w, size);
     }
     struct sam_config config;
-    if (sam_config_read(&config, f, 0, &error))
+    if (sam_config_read(&config, f, 0, false, &error))
         fuzz_check_sentence(error.text, sizeof(error.text));
     sam_weights_close(&f);
 }

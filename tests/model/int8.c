@@ -40,7 +40,7 @@ static struct sam_model *open_as(struct sam_queue *q, enum sam_precision precisi
     counting.pack = count_packed;
     q->ops = &counting;
     const int status = detects ? sam_detector_file_open(&file, path, 0, &error)
-                               : sam_model_file_open(&file, path, 0, &error);
+                               : sam_model_file_open(&file, path, 0, false, &error);
     expect(!status && !sam_model_open(&m, &file, q, &error), "%s", error.text);
     sam_model_file_close(&file);
     return m;

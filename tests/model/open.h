@@ -9,7 +9,7 @@ static inline int open_model_at(struct sam_model **out, const char *path, int in
                                 struct sam_queue *q, struct sam_error *error)
 {
     struct sam_model_file file = { 0 };
-    int status = sam_model_file_open(&file, path, input_size, error);
+    int status = sam_model_file_open(&file, path, input_size, q->bf16_is_faster, error);
 
     *out = NULL;
     if (!status)

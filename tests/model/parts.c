@@ -309,7 +309,7 @@ static void check_sharing(struct test *t, const char *file)
     CHECK(t, !sam_queue_open(&ref, SAM_BACKEND_REF, -1, SAM_PRECISION_FP32, 1, NULL, &error));
     CHECK(t, open_model(&other, file, &ref, &error) == SAM_OK);
     CHECK(t, (other == t->model) == (ref.ops == t->queue.ops));
-    CHECK(t, sam_model_file_open(&reading, file, 0, &error) == SAM_OK);
+    CHECK(t, sam_model_file_open(&reading, file, 0, t->queue.bf16_is_faster, &error) == SAM_OK);
     CHECK(t, sam_model_plan(&reading, &t->queue, &bytes, &error) == SAM_OK);
     CHECK(t, bytes == t->model->constant_bytes);
     CHECK(t, sam_config_same(&reading.config, &t->model->config));
@@ -322,6 +322,19 @@ static void check_sharing(struct test *t, const char *file)
 
     CHECK(t, open_model(&missing, "/no/such/file", &t->queue, &error) == SAM_EIO);
     CHECK(t, !missing && strstr(error.text, "/no/such/file"));
+}
+
+// A device says whether it is faster in BF16 whatever it is opened for; "auto" believes it.
+static void check_faster(struct test *t, enum sam_backend backend)
+{
+    struct sam_error error;
+    struct sam_queue q;
+
+    CHECK(t, !sam_queue_open(&q, backend, -1, SAM_PRECISION_AUTO, 1, NULL, &error));
+    CHECK(t, q.bf16_is_faster == t->queue.bf16_is_faster);
+    CHECK(t, q.bf16_is_faster == (q.precision == SAM_PRECISION_BF16));
+    CHECK(t, backend != SAM_BACKEND_REF || !q.bf16_is_faster);
+    sam_queue_close(&q);
 }
 
 static void check_default(struct test *t, const char *file)
@@ -362,6 +375,7 @@ int main(int argc, char **argv)
     check_compressor(&t);
     check_sharing(&t, argv[2]);
     check_threads(&t, argv[2]);
+    check_faster(&t, backend);
     check_default(&t, argv[2]);
     sam_model_close(&t.model);
     sam_queue_close(&t.queue);

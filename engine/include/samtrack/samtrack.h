@@ -167,9 +167,10 @@ struct sam_params {
     // with raised privileges), else the one in models/ beside the library, else the installed one.
     const char *model_file;
 
-    // Side of the square that frames are scaled to for the model, px. 0: the model's own. A
-    // smaller side is faster and less exact. SAM 2, 2.1 and EfficientTAM run at every multiple of
-    // 32 from 64 to 2048, EdgeTAM at multiples of 256 from 256 to 2048; any other side is refused.
+    // Side of the square that frames are scaled to for the model, px. 0: the model's own; a file
+    // may have another one for devices that are faster in BF16 than in FP32. A smaller side is
+    // faster and less exact. SAM 2, 2.1 and EfficientTAM run at every multiple of 32 from 64 to
+    // 2048, EdgeTAM at multiples of 256 from 256 to 2048; any other side is refused.
     int input_size;
 
     enum sam_backend backend;

@@ -59,10 +59,10 @@ static enum sam_cpu_level choose_level(const struct sam_log *log)
 static int resolve_precision(struct sam_queue *q, enum sam_cpu_level level)
 {
     const bool has_bf16 = sam_cpu_has_bf16(level);
+    q->bf16_is_faster = has_bf16 && sam_cpu_is_bf16_faster(level);
     q->int8 = q->precision == SAM_PRECISION_INT8;
     if (q->precision == SAM_PRECISION_AUTO || q->int8)
-        q->precision =
-            has_bf16 && sam_cpu_is_bf16_faster(level) ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+        q->precision = q->bf16_is_faster ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
     if (q->precision == SAM_PRECISION_BF16 && !has_bf16)
         sam_queue_fail(q, SAM_EUNSUPPORTED,
                        "precision 'bf16' needs a processor with %s, this one has '%s': "

@@ -112,7 +112,8 @@ static int check_model(const struct sam_tracker *t, const struct sam_saved_heade
 
     if (h->image_size != (uint32_t) c->image_size)
         return sam_fail(error, SAM_EFORMAT, "%s: saved with an input of %" PRIu32 " px, expected "
-                        "the tracker's %d px", file, h->image_size, c->image_size);
+                        "the tracker's %d px (input-size sets it)", file, h->image_size,
+                        c->image_size);
     if (h->identity != t->model->identity)
         return sam_fail(error, SAM_EFORMAT, "%s: saved with another model: expected %016" PRIx64
                         " (%s), found %016" PRIx64, file, t->model->identity, c->variant,

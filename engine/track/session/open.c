@@ -39,7 +39,8 @@ int sam_tracker_plan(const struct sam_params *params, struct sam_plan *plan,
         (status = sam_queue_open_for(&queue, &own, true, error)))
         return status;
     sam_queue_enter(&queue);
-    if (!(status = sam_model_file_open(&file, path, own.input_size, error)) &&
+    if (!(status = sam_model_file_open(&file, path, own.input_size, queue.bf16_is_faster,
+                                       error)) &&
         !(status = sam_plan_make(&all, &own, &file, &queue, error)))
         sam_sized_write(plan, &all);
     sam_model_file_close(&file);
@@ -91,7 +92,8 @@ static int open_model(struct sam_tracker *t, struct sam_error *error)
     struct sam_model_file file = { 0 };
     int status;
 
-    if (!(status = sam_model_file_open(&file, t->file, t->params.input_size, error)) &&
+    if (!(status = sam_model_file_open(&file, t->file, t->params.input_size,
+                                       t->queue.bf16_is_faster, error)) &&
         !(status = sam_plan_make(&t->plan, &t->params, &file, &t->queue, error)) &&
         !(status = sam_plan_check(&t->plan, t->params.budget_mib, error)) &&
         !(status = take_memory(t, &file.config, error)))
