@@ -427,6 +427,8 @@ static void set_tracker(Camera *camera)
         g_object_set(track, "max-objects", settings->max_objects, NULL);
     if (settings->threads)
         g_object_set(track, "threads", settings->threads, NULL);
+    if (settings->input_size)
+        g_object_set(track, "input-size", settings->input_size, NULL);
 }
 
 static gboolean make_outputs(Camera *camera, const gchar *encoder, GError **error)

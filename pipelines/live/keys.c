@@ -47,6 +47,7 @@ static const Key camera_keys[] = {
     {"initial-prompt", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, initial_prompt), 0, 0, 0, NULL},
     {"max-objects", KEY_NUMBER, G_STRUCT_OFFSET(CameraSettings, max_objects), 0, 255, 0, NULL},
     {"threads", KEY_NUMBER, G_STRUCT_OFFSET(CameraSettings, threads), 0, 256, 0, NULL},
+    {"input-size", KEY_NUMBER, G_STRUCT_OFFSET(CameraSettings, input_size), 0, 2048, 0, NULL},
     {"detector-file", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, detector_file), 0, 0, 0, NULL},
     {"detector-labels", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, detector_labels), 0, 0, 0, NULL},
     {"detector-backend", KEY_TEXT, G_STRUCT_OFFSET(CameraSettings, detector_backend), 0, 0, 0,

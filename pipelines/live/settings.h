@@ -59,6 +59,7 @@ typedef struct {
     gchar *backend;            /* as samtrack's property; NULL: auto */
     gchar *initial_prompt;     /* NULL: none */
     gint max_objects, threads; /* 0: samtrack's default */
+    gint input_size;           /* px; 0: the model's own */
     gchar *detector_file, *detector_labels, *detector_backend; /* as samtrack's properties, as */
     gchar *words;              /* that the detector is to find; NULL: it has classes */
     gchar *detect_classes, *roi, *seed_options;                /* are these; NULL: not set */
