@@ -21,6 +21,8 @@ slurm_packages="slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libm
 arm64_packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static meson ninja-build pkg-config python3"
 arm64_libraries="libc6-dev libjansson-dev libjpeg62-turbo-dev libpng-dev"
 openapi_packages="openapi-spec-validator==0.7.2"
+# Tests that need modules run in Debian's own Python, whatever is ahead of it in the PATH: its packages have gi and websockets.
+python=/usr/bin/python3
 reader_packages="supervision==0.31.2 datumaro==1.13.12"
 
 # apt's status lines as one line now and then. No awk: Debian's reads a pipe in blocks.
@@ -61,11 +63,11 @@ install_python() { # module:package ...
     local folder p missing=
     folder="$(cd "$(dirname "$0")/.." && pwd)/build-python"
     for p in "$@"; do
-        PYTHONPATH="$folder" python3 -c "import ${p%%:*}" 2>/dev/null || missing="$missing ${p#*:}"
+        PYTHONPATH="$folder" $python -c "import ${p%%:*}" 2>/dev/null || missing="$missing ${p#*:}"
     done
     [ -n "$missing" ] || return 0
     echo "tools/setup.sh: installing Python packages into build-python/:$missing"
-    python3 -m pip install -q --no-deps --disable-pip-version-check --root-user-action=ignore --target "$folder" $missing ||
+    $python -m pip install -q --upgrade --no-deps --disable-pip-version-check --root-user-action=ignore --target "$folder" $missing ||
         echo "tools/setup.sh: these Python packages cannot be installed, and the tests with them are skipped:$missing" >&2
 }
 
@@ -73,9 +75,9 @@ install_python() { # module:package ...
 install_readers() {
     local folder
     folder="$(cd "$(dirname "$0")/.." && pwd)/build-readers"
-    PYTHONPATH="$folder" python3 -c 'import supervision, datumaro' 2>/dev/null && return 0
+    PYTHONPATH="$folder" $python -c 'import supervision, datumaro' 2>/dev/null && return 0
     echo "tools/setup.sh: installing Python packages into build-readers/: $reader_packages"
-    python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$folder" $reader_packages ||
+    $python -m pip install -q --upgrade --disable-pip-version-check --root-user-action=ignore --target "$folder" $reader_packages ||
         echo "tools/setup.sh: these Python packages cannot be installed, and are left out of the test: $reader_packages" >&2
 }
 
@@ -83,9 +85,9 @@ install_readers() {
 install_openapi() {
     local folder
     folder="$(cd "$(dirname "$0")/.." && pwd)/build-openapi"
-    PYTHONPATH="$folder" python3 -c 'import jsonschema, openapi_spec_validator' 2>/dev/null && return 0
+    PYTHONPATH="$folder" $python -c 'import jsonschema, openapi_spec_validator' 2>/dev/null && return 0
     echo "tools/setup.sh: installing Python packages into build-openapi/: $openapi_packages"
-    python3 -m pip install -q --disable-pip-version-check --root-user-action=ignore --target "$folder" $openapi_packages ||
+    $python -m pip install -q --upgrade --disable-pip-version-check --root-user-action=ignore --target "$folder" $openapi_packages ||
         echo "tools/setup.sh: these Python packages cannot be installed, and the tests with them are skipped: $openapi_packages" >&2
 }
 

@@ -61,6 +61,18 @@ def tell_installation(sources, folder):
     expect('setup.sh tells how far it is', 'downloading packages, 12 %' in done.stderr and 'Setting' not in done.stdout, done)
 
 
+def ask_the_python_of_the_tests(sources, folder):
+    """Another Python, ahead in the PATH, may have the modules: those that run the tests lack them all the same."""
+    root = pathlib.Path(folder, 'asked')
+    (root / 'tools').mkdir(parents=True)
+    shutil.copy(sources / 'tools' / 'setup.sh', root / 'tools')
+    has_them = subprocess.run(['/usr/bin/python3', '-c', 'import supervision, datumaro'], capture_output=True).returncode == 0
+    write_fakes(folder, {'python3': 'exit 0'})
+    done = run([root / 'tools' / 'setup.sh', 'readers'], folder, PIP_NO_INDEX='1')
+    expect('setup.sh asks the Python of the tests', done.returncode == 0 and ('cannot be installed' in done.stderr) != has_them, done)
+    (pathlib.Path(folder) / 'python3').unlink()
+
+
 def build_again(sources, folder):
     """The build folder is configured once, and again when a library has come; building tells how far it is."""
     root = pathlib.Path(folder, 'root')
@@ -117,6 +129,7 @@ def main(sources):
     with tempfile.TemporaryDirectory() as folder:
         stop_without_packages(sources, folder)
         tell_installation(sources, folder)
+        ask_the_python_of_the_tests(sources, folder)
         build_again(sources, folder)
         refuse_arguments(sources, pathlib.Path(folder))
     print(f'{len(SCRIPTS)} scripts stop; set-up and build tell how far they are')

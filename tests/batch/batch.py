@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """samtrack-batch: whatever is killed, stopped, full or broken, every item is done once, to the byte, or its failure is told.
 usage: batch.py BUILD PROGRAM PART [KILL]

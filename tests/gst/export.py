@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """samexport's files and messages, read by others: pycocotools, Pillow, mosquitto.
 

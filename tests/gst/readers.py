@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """samexport's data sets as those read them who did not write them: pycocotools, supervision and datumaro count every mask,
 track and class of a video of two objects, one of which comes later.

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """On real clips, boxes from the true masks as regions of interest: as good as a box prompt by hand.
 
