@@ -179,12 +179,13 @@ static void count_class(Run *run, const GstStructure *s)
             GUINT_TO_POINTER(GPOINTER_TO_UINT(g_hash_table_lookup(run->found, label)) + 1));
 }
 
-static void on_element(Run *run, const GstStructure *s)
+static void on_element(Run *run, GstMessage *message)
 {
+    const GstStructure *s = gst_message_get_structure(message);
     guint64 object = 0;
     gdouble j = 0;
 
-    player_hear(&run->player, s);
+    player_hear(&run->player, message);
     if (gst_structure_has_name(s, "samtrack-track")) {
         count_class(run, s);
     } else if (gst_structure_has_name(s, "samscore")) {
@@ -212,7 +213,7 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
         g_main_loop_quit(run->loop);
         break;
     case GST_MESSAGE_ELEMENT:
-        on_element(run, gst_message_get_structure(message));
+        on_element(run, message);
         break;
     case GST_MESSAGE_LATENCY: /* the tracker came late, or got slower */
         gst_bin_recalculate_latency(GST_BIN(run->pipeline.bin));

@@ -386,6 +386,8 @@ static gboolean on_tick(gpointer data)
 
     gate_look(&player->pipeline->gate, &view);
     follow_seek(player, &view);
+    if (player->release && !player->seeking)
+        gst_pad_push_event(player->keys, g_steal_pointer(&player->release));
     drop_old_notes(player, view.linked);
     update(player);
     return G_SOURCE_CONTINUE;
@@ -524,12 +526,34 @@ static GstPadProbeReturn on_navigation(GstPad *pad, GstPadProbeInfo *info, gpoin
 
 /* From outside */
 
-void player_hear(Player *player, const GstStructure *message)
+/* While a seek flushes, what is typed and clicked reaches nobody, which the sink tells. A key acts
+ * all the same. Who has heard of a button that was pressed must hear of its release, after the
+ * seek. */
+static void take_lost(Player *player, GstMessage *message)
 {
+    GstNavigationEventType type;
+    GstEvent *event = NULL;
+    const Key *key;
+
+    if (!gst_navigation_message_parse_event(message, &event))
+        return;
+    type = gst_navigation_event_get_type(event);
+    key = type == GST_NAVIGATION_EVENT_KEY_PRESS ? find_key(player, event) : NULL;
+    if (key)
+        key->act(player);
+    else if (type == GST_NAVIGATION_EVENT_MOUSE_BUTTON_RELEASE)
+        gst_event_replace(&player->release, event);
+    gst_event_unref(event);
+}
+
+void player_hear(Player *player, GstMessage *of)
+{
+    const GstStructure *message = gst_message_get_structure(of);
     GstClockTime position;
 
     if (!player->pipeline)
         return;
+    take_lost(player, of);
     if (gst_structure_has_name(message, "samtrack-object"))
         tell_state(player, message);
     else if (gst_structure_has_name(message, "samtrack-answers"))
@@ -573,6 +597,7 @@ void player_stop(Player *player)
     for (i = 0; i < PLAYER_NOTES; i++)
         g_clear_pointer(&player->note[i].text, g_free);
     g_clear_pointer(&player->text, g_free);
+    gst_clear_event(&player->release);
     gst_clear_object(&player->keys);
     gst_clear_object(&player->overlay);
     player->pipeline = NULL;

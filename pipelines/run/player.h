@@ -20,6 +20,7 @@ typedef struct {
     gboolean is_file;
     guint timer, probe;
     GstPad *keys;           /* of the sink, where keys come from */
+    GstEvent *release;      /* of the mouse, that reached nobody; NULL: none */
     gint changed;           /* atomic, any thread: an update is on its way */
     gint64 active_us;       /* the last key or move of the mouse, monotonic */
 
@@ -48,7 +49,7 @@ void player_start(Player *player, Pipeline *pipeline, GMainLoop *loop, gboolean 
 void player_stop(Player *player);
 
 /* A message of an element of the pipeline. */
-void player_hear(Player *player, const GstStructure *message);
+void player_hear(Player *player, GstMessage *of);
 /* For some seconds. */
 void player_note(Player *player, const gchar *format, ...) G_GNUC_PRINTF(2, 3);
 
