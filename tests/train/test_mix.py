@@ -68,6 +68,13 @@ class Mix(unittest.TestCase):
             self.assertEqual(run("--out", self.out, "--selection", wanted, self.files[0]), (0, ""))
             self.assertEqual(model.read(self.out)[0], SMALL | {"memory_selection": wanted})
 
+    def test_how_memory_is_read(self):
+        self.assertEqual(run("--out", self.out, "--pooling", "counted", self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"memory_pooling": "counted"})
+        config = SMALL | {"memory_pooling": "some"}
+        with self.assertRaisesRegex(model.ModelError, "memory_pooling 'some': wanted none, counted or shifted"):
+            model.build(config)
+
     def test_the_precision_of_maps(self):
         for word, wanted in (("yes", True), ("no", False)):
             self.assertEqual(run("--out", self.out, "--exact-maps", word, self.files[0]), (0, ""))

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Averages several weight files of one architecture; changes the input size, the number of memory maps, or which
-frames are remembered.
+"""Averages several weight files of one architecture; changes the input size, the number of memory maps, which
+frames are remembered, or how memory is read.
 
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
     mix.py --out FILE --size 320 --maps 4 A.safetensors
     mix.py --out FILE --selection present A.safetensors
+    mix.py --out FILE --pooling counted A.safetensors
     mix.py --out FILE --exact-maps no A.safetensors
     mix.py --out FILE --random-walk 0.05 A.safetensors
     mix.py --out FILE --recall 2 A.safetensors
@@ -22,6 +23,7 @@ import sys
 import torch
 
 import model
+import pooling
 
 TIMES = "maskmem_tpos_enc"
 HEAD = "sam_mask_decoder.iou_prediction_head.layers.2"
@@ -36,6 +38,7 @@ def arguments():
     p.add_argument("--size", type=int, help="input side in px, a multiple of 32 (default: that of the first file)")
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
+    p.add_argument("--pooling", choices=pooling.KINDS, help="whether attention to several maps of memory reads means of 2 x 2 positions")
     p.add_argument("--exact-maps", choices=("yes", "no"), help="whether maps are multiplied in F32 where the precision is less")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
     p.add_argument("--click-zoom", type=float, help="answer a click again in a window of so many times its answer's size; 0: once")
@@ -122,6 +125,8 @@ def main():
             config = model.sized(config, args.size)
         if args.selection:
             config = config | {"memory_selection": args.selection}
+        if args.pooling:
+            config = config | {"memory_pooling": args.pooling}
         if args.exact_maps:
             config = config | {"exact_maps": args.exact_maps == "yes"}
         for kind, zoom in (("box", args.box_zoom), ("click", args.click_zoom)):

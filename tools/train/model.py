@@ -22,6 +22,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoLayerNorm
 
 import lite
+import pooling
 
 NANO = {
     "image_size": 256,
@@ -144,7 +145,8 @@ def hf_config(config, layers):
 
 def plain_attention(module, query, key, value, attention_mask, scaling, dropout=0.0, **unused):
     """Two products and a softmax: on CPUs faster than the fused form at these sizes, above all backwards; and its weights."""
-    weights = torch.matmul(query * scaling, key.transpose(2, 3)).softmax(-1)
+    scores = torch.matmul(query * scaling, key.transpose(2, 3))
+    weights = (scores if attention_mask is None else scores + attention_mask).softmax(-1)
     return torch.matmul(weights.to(value.dtype), value).transpose(1, 2).contiguous(), weights
 
 
@@ -161,6 +163,9 @@ def build(config, layers=2):
     """A network with default weights. Its `samtrack` attribute is the configuration."""
     if config["trunk"]["kind"] not in ("hiera", "efficientnet-lite"):
         raise ModelError(f"trunk {config['trunk']['kind']!r}: wanted hiera or efficientnet-lite")
+    pool_kind = config.get("memory_pooling", "none")
+    if pool_kind not in pooling.KINDS:
+        raise ModelError(f"memory_pooling {pool_kind!r}: wanted {', '.join(pooling.KINDS[:2])} or {pooling.KINDS[2]}")
     net = Sam2VideoModel(hf_config(config, layers))
     if config["trunk"]["kind"] == "efficientnet-lite":
         net.vision_encoder.backbone = lite.Trunk(config["trunk"])
@@ -170,6 +175,8 @@ def build(config, layers=2):
         # The class fixes these two at a memory width of 64.
         layer.cross_attn_image.k_proj = torch.nn.Linear(mem, dim)
         layer.cross_attn_image.v_proj = torch.nn.Linear(mem, dim)
+        if pool_kind != "none":
+            pooling.install(layer.cross_attn_image, pool_kind, config["image_size"] // 16, plain_attention)
     if "target_model" in config:
         # Fitted by whiten.py; the losses do not see it.
         net.target_model = target_model(config["target_model"]["channels"], dim).requires_grad_(False)

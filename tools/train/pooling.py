@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Memory attention that reads fewer keys: "memory_pooling" in the configuration (docs/MODEL.md).
+
+Where more than one map is remembered, keys (after their rotation) and values are the means of each map's cells of 2 x 2
+positions; those of pointers stay. "counted": a mean counts as the four keys that it stands for. "shifted": 2 ln 2 is added to
+every channel of a mean key instead.
+"""
+
+import math
+import types
+
+import torch
+from transformers.models.sam2_video.modeling_sam2_video import apply_rotary_pos_emb_2d
+
+KINDS = ("none", "counted", "shifted")
+FOUR = math.log(4)
+
+
+def pooled(x, side):
+    """Rows (..., maps * side^2, c) of maps as means of cells of 2 x 2 positions; those of a single map as they are."""
+    if x.shape[-2] <= side * side:
+        return x
+    cells = x.unflatten(-2, (-1, side // 2, 2, side // 2, 2))
+    return cells.mean((-4, -2)).flatten(-4, -2)
+
+
+def install(reader, kind, side, attention):
+    """Have cross attention `reader` pool maps of `side`^2 positions; `attention` is model.plain_attention()."""
+
+    def pool(x, pointers, shift=0.0):
+        """(pooled rows of (n, 1, T, c), how many of them are means); `shift` is added to these."""
+        maps, others = x.split((x.shape[2] - pointers, pointers), 2)
+        means = pooled(maps, side)
+        return torch.cat((means + shift if means is not maps else maps, others), 2), means.shape[2] * (means is not maps)
+
+    def forward(self, query, key, value, position_embeddings, num_k_exclude_rope=0):
+        q, k, v = (p(x) for p, x in zip((self.q_proj, self.k_proj, self.v_proj), (query, key, value)))
+        cos, sin = position_embeddings
+        q, k = apply_rotary_pos_emb_2d(q, k, cos, sin, repeat_freqs_k=True, num_k_exclude_rope=num_k_exclude_rope)
+        k, means = pool(k, num_k_exclude_rope, FOUR if kind == "shifted" else 0.0)
+        v, _ = pool(v, num_k_exclude_rope)
+        counts = torch.zeros(k.shape[2], device=k.device)
+        counts[: means if kind == "counted" else 0] = FOUR
+        out, weights = attention(self, q, k, v, counts, self.scaling)
+        return self.o_proj(out.flatten(2)[:, None]), weights
+
+    reader.forward = types.MethodType(forward, reader)
