@@ -165,6 +165,16 @@ static int override_size(struct sam_config *c, int input_size, struct sam_error 
     return SAM_OK;
 }
 
+float sam_config_told_iou(const struct sam_config *c, float iou, bool tracked)
+{
+    const float *curve = tracked ? c->tracked_iou : c->answer_iou;
+    if (curve[SAM_CURVE - 1] == 0 || !(iou >= 0 && iou < 1))
+        return iou;
+    const float at = iou * (SAM_CURVE - 1);
+    const int i = at < SAM_CURVE - 2 ? (int) at : SAM_CURVE - 2;
+    return curve[i] + (at - i) * (curve[i + 1] - curve[i]);
+}
+
 static int read_rest(struct sam_config *out, const struct sam_weights *w, const char **file,
                      struct sam_error *error)
 {

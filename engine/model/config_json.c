@@ -112,6 +112,36 @@ static int read_sides(struct sam_config *out, const struct sam_json *r)
                ? status : sam_json_wrong(r, key, "a side in px", sam_json_get(r, key));
 }
 
+static int read_curve(const struct sam_json *r, const char *key, float curve[SAM_CURVE])
+{
+    static const char wanted[] = "a list of 11 numbers from 0 to 1, none less than the one before "
+                                 "it, the last above 0";
+    const json_t *list = sam_json_get(r, key);
+    bool fits = json_array_size(list) == SAM_CURVE; // 0 if it is no list
+    double before = 0;
+
+    if (!list)
+        return SAM_OK;
+    for (int i = 0; i < SAM_CURVE && fits; i++) {
+        const json_t *v = json_array_get(list, (size_t) i);
+        const double value = json_number_value(v);
+        fits = json_is_number(v) && value >= before && value <= 1;
+        before = value;
+        curve[i] = (float) value;
+    }
+    return fits && curve[SAM_CURVE - 1] > 0 ? SAM_OK : sam_json_wrong(r, key, wanted, list);
+}
+
+static int read_told_iou(struct sam_config *out, const struct sam_json *r)
+{
+    struct sam_json told;
+    int status = sam_json_enter(&told, r, "told_iou", "told_iou.");
+
+    if (status || (status = read_curve(&told, "answers", out->answer_iou)))
+        return status;
+    return read_curve(&told, "tracked", out->tracked_iou);
+}
+
 static int read_own(struct sam_config *out, const struct sam_json *r)
 {
     struct sam_json trunk;
@@ -133,6 +163,7 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = sam_json_flag(r, "exact_maps", &out->exact_maps)) ||
         (status = read_target_model(out, r)) ||
         (status = read_random_walk(out, r)) ||
+        (status = read_told_iou(out, r)) ||
         (status = read_zoom(r, "box_zoom", &out->box_zoom)))
         return status;
     return read_zoom(r, "click_zoom", &out->click_zoom);

@@ -79,6 +79,7 @@ def good_files(f):
     for selection in 'all', 'present':
         f.good(f'selection-{selection}.safetensors', model(m.config(memory_selection=selection)))
     for least in 0, 0.5, 1:
+        f.good(f'told-{least}.safetensors', model(m.config(told_iou={'tracked': [least / 2] * 10 + [1]})))
         f.good(f'iou-{least}.safetensors', model(m.config(memory_selection='present', memory_iou=least)))
     for side in 64, 96, 2048:
         f.good(f'bf16-{side}.safetensors', model(m.config(image_size_bf16=side)), side_bf16=side)
@@ -599,6 +600,15 @@ def config_files(f):
     for name, walk, found in (('empty', {}, 'nothing'), ('none', {'fidelity': 0}, '0'), ('much', {'fidelity': 1001}, '1001'),
                               ('minus', {'fidelity': -0.05}, '-0.05'), ('word', {'fidelity': 'x'}, 'a string')):
         bad(f'walk-{name}', f"'random_walk.fidelity'|a number from 0.0001 to 1000|{found}", random_walk=walk)
+    rising = [i / 10 for i in range(11)]
+    for name, told, key, found in (('text', 'yes', 'told_iou', 'a string'), ('number', {'answers': 0.5}, 'told_iou.answers', 'a fraction'),
+                                   ('short', {'tracked': rising[1:]}, 'told_iou.tracked', 'a list'),
+                                   ('falling', {'tracked': [*rising[:5], 0.3, *rising[6:]]}, 'told_iou.tracked', 'a list'),
+                                   ('above', {'answers': [*rising[:10], 1.1]}, 'told_iou.answers', 'a list'),
+                                   ('minus', {'answers': [-0.1, *rising[1:]]}, 'told_iou.answers', 'a list'),
+                                   ('word', {'answers': [*rising[:10], 'one']}, 'told_iou.answers', 'a list'),
+                                   ('nothing', {'answers': [0] * 11}, 'told_iou.answers', 'a list')):
+        bad(f'told-{name}', f"'{key}'|{found}", told_iou=told)
     bad('walk-text', "'random_walk'|an object|a string", random_walk='yes')
     f.bad('json-no-object.safetensors', c.safetensors(m.tensors(), {'samtrack': '[1]'}), 'metadata|object')
     f.bad('json-empty.safetensors', c.safetensors(m.tensors(), {'samtrack': ''}), 'metadata|JSON')

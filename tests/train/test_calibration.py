@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Predicted and real IoU: the tenths, the curve, the frames that count, the clicks of a contact sheet."""
 
+import contextlib
+import functools
+import io
 import json
 import os
 import tempfile
@@ -41,6 +44,35 @@ class Curve(unittest.TestCase):
         self.assertAlmostEqual(calibration.off(calibration.tenths(pairs)), 0.25)
         self.assertIsNone(calibration.off(calibration.tenths(pairs[-5:])))
 
+    def test_a_curve_is_fitted(self):
+        """Answers that are as good as the square of what is predicted, and a tenth without any."""
+        dice = np.random.default_rng(SEED)
+        predicted = dice.uniform(0.3, 1, 4000)
+        curve = calibration.fitted(list(zip(predicted, predicted**2 + dice.normal(0, 0.05, 4000))))
+        self.assertEqual(len(curve), 11)
+        self.assertEqual(curve, sorted(curve))
+        for i in range(4, 11):
+            # Knots of lines through a parabola lie a little below it; then noise and the pull of 5 answers.
+            self.assertAlmostEqual(curve[i], (i / 10) ** 2, delta=0.015)
+        self.assertEqual(curve[0], 0)
+        config = {"told_iou": {"tracked": curve}}
+        self.assertAlmostEqual(tracker.told_iou(config, 0.85, True), (curve[8] + curve[9]) / 2)
+        self.assertEqual(tracker.told_iou(config, 0.85, False), 0.85)
+        self.assertEqual(tracker.told_iou(config, 1.0, True), 1.0)
+
+    def test_fitted_to_one_half_and_told_of_the_other(self):
+        torch.manual_seed(SEED)
+        groups = {k: [[(0.65, 0.6 - 0.2 * (k == "tracked"))] * 100, [(0.65, 0.1)]] for k in ("answers", "tracked")}
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            path = os.path.join(folder, "m.safetensors")
+            found = calibration.fit(model.build(model.sized(model.NANO, 64)), groups, path)
+            config = model.read(path)[0]
+        for kind, wanted in (("answers", 0.6), ("tracked", 0.4)):
+            self.assertEqual(len(found[kind]), 1)
+            self.assertEqual(found[kind][0][0][1], 0.1)
+            self.assertAlmostEqual(found[kind][0][0][0], wanted, delta=0.03)
+            self.assertAlmostEqual(tracker.told_iou(config, 0.65, kind == "tracked"), found[kind][0][0][0])
+
     def test_points_lie_where_their_means_are(self):
         """A tenth that came out as predicted lies on the diagonal, one with few answers is hollow."""
         image = calibration.plot("t", calibration.tenths([(0.5, 0.5)] * 30 + [(0.9, 0.1)] * 3), (30, 110, 220))
@@ -59,7 +91,7 @@ class Curve(unittest.TestCase):
         shown = [truths[0], truths[1], truths[1], np.zeros((60, 80), bool), truths[4], ~truths[5]]
 
         class Scripted:
-            expected = 0.7
+            told = 0.7
 
             def __init__(self, net):
                 self.left = list(shown)
@@ -71,7 +103,8 @@ class Curve(unittest.TestCase):
                 return torch.from_numpy(self.left.pop(0))
 
         with mock.patch.object(tracker, "Tracker", Scripted):
-            pairs = calibration.of_clip(None, list(zip(frames, truths)), "point")
+            masks = functools.partial(calibration.torch_masks, None)
+            pairs = calibration.of_clip(masks, list(zip(frames, truths)), "point")
         self.assertEqual(pairs, [(0.7, 1.0), (0.7, 1.0), (0.7, 0.0)])
 
 

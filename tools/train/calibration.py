@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the IoU that a model predicts for its masks with the real one, on what is never trained on, and draws the curve.
+"""Compares the IoU that a model tells of its masks with the real one, on what is never trained on, and draws the curve.
 
-    calibration.py --pictures DIR [--videos DIR --held NAME,...] [--model FILE] [--out PNG]
+    calibration.py --pictures DIR [--videos DIR --held NAME,...] [--clips DIR,...] [--model FILE] [--engine] [--out PNG]
+    calibration.py --pictures DIR ... --fit FILE
 
 Answers: one click and one exact box on two things of every picture kept apart (pictures.py). Tracked: things of the clips kept
-apart, and with --videos the things outlined by hand in the videos --held, from a click or a box through all of their frames;
-a frame counts where the model shows a mask. Masks are those that are shown: after target models, windows and walks. The last
-line is JSON: of each tenth of the prediction how many answers, their mean prediction and their mean IoU.
+apart, with --videos the things outlined by hand in the videos --held, and with --clips those of evaluate.py's clips, from a
+click or a box through all of their frames, with --engine by our own pipeline; a frame counts where the model shows a mask.
+Masks are those that are shown: after target models, windows and walks. --fit measures what the model predicts, whatever it
+tells now, fits curves (told_iou, docs/MODEL.md) to every second picture and thing, writes the model with these, and prints
+and draws what it tells of the others. The last line is JSON: of each tenth of what is told how many answers, their mean
+and their mean IoU.
 """
 
 import argparse
+import functools
+import glob
 import json
 import os
 import sys
+import tempfile
 
 import cv2
 import numpy as np
@@ -28,6 +35,7 @@ import pictures
 import tracker
 
 TENTHS = 10
+PULL = 5.0  # answers that tell what is told now, beside those that are fitted to
 FEW = 20  # answers; a tenth that has fewer is drawn hollow
 SIDE, ROOM = 720, 90  # px of a plot, and of its margin
 INK, PALE, KINDS = (40, 40, 40), (225, 225, 225), {"answers": (30, 110, 220), "tracked": (190, 90, 20)}  # BGR
@@ -39,13 +47,18 @@ def arguments():
     p.add_argument("--pictures", required=True, help="folder of pictures and clips with instance masks, see pictures.py")
     p.add_argument("--videos", help="folder of the videos with things outlined by hand")
     p.add_argument("--held", default="", help="comma-separated names, without endings, of videos that were not trained on")
+    p.add_argument("--clips", default="", help="comma-separated folders of clips with masks, as for evaluate.py")
+    p.add_argument("--engine", action="store_true", help="track by our own pipeline")
+    p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"), help="folder of the plugin for --engine")
+    p.add_argument("--precision", default="fp32", help="precision of the element, for --engine")
+    p.add_argument("--fit", metavar="FILE", help="the file to write: the model with curves of what it tells")
     p.add_argument("--most", type=int, default=60, help="pictures of each collection")
     p.add_argument("--out", help="the picture to write")
     return p.parse_args()
 
 
 def prompted(one, image, kind, truth):
-    """The mask shown for one click or the exact box on `truth`; one.expected is what is predicted of it."""
+    """The mask shown for one click or the exact box on `truth`; one.told is what is told of it."""
     picture = torch.from_numpy(image).permute(2, 0, 1)[None]
     x, y, w, h = evaluate.box_of(truth)
     given = ([evaluate.point_of(truth)], [1]) if kind == "point" else ([[x, y], [x + w, y + h]], [2, 3])
@@ -53,28 +66,68 @@ def prompted(one, image, kind, truth):
 
 
 def of_pictures(net, collection, most):
-    """[(predicted, real IoU)] of single answers."""
-    pairs = []
+    """[[(told, real IoU)] of the single answers on a picture]."""
+    groups = []
     for found in collection.apart.values():
         for i in np.linspace(0, len(found) - 1, min(most, len(found))).astype(int):
             image, labels = pictures.read(found[i])
+            groups.append([])
             for truth in (labels == n for n in pictures.two_of(labels)):
                 for kind in ("point", "box"):
                     one = tracker.Tracker(net)
                     mask = prompted(one, image, kind, truth)
-                    pairs.append((one.expected, measures.region(mask, truth)))
-    return pairs
+                    groups[-1].append((one.told, measures.region(mask, truth)))
+    return groups
 
 
-def of_clip(net, frames, kind):
-    """[(predicted, real IoU)] of the tracked frames, [(image, truth or None)], whose first has the thing."""
-    one, pairs = tracker.Tracker(net), []
-    prompted(one, *frames[0][:1], kind, frames[0][1])
-    for image, truth in frames[1:]:
-        mask = one.track(torch.from_numpy(image).permute(2, 0, 1)[None]).numpy()
-        if truth is not None and mask.any():
-            pairs.append((one.expected, measures.region(mask, truth)))
-    return pairs
+def torch_masks(net, frames, kind, first):
+    """(mask, told) of every frame, by the modules; evaluate.Engine.told() gives the same by our own pipeline."""
+    one = tracker.Tracker(net)
+    yield prompted(one, frames[0], kind, first), one.told
+    for image in frames[1:]:
+        yield one.track(torch.from_numpy(image).permute(2, 0, 1)[None]).numpy(), one.told
+
+
+def of_clip(masks, frames, kind):
+    """[(told, real IoU)] of the tracked frames, [(image, truth or None)], whose first has the thing; `masks` as torch_masks()."""
+    images, truths = zip(*frames)
+    told = list(masks(list(images), kind, truths[0]))[1:]
+    return [(t, measures.region(m, truth)) for (m, t), truth in zip(told, truths[1:]) if truth is not None and m.any()]
+
+
+def measured(args, net, collection, masks):
+    """{kind: [[(told, real IoU)] of a picture or a thing]}."""
+    things = list(clips_apart(collection))
+    things += outlined(args.videos, args.held.split(",")) if args.videos else []
+    for folder in filter(None, args.clips.split(",")):
+        clips = sorted(d for d in glob.glob(os.path.join(glob.escape(folder), "*")) if os.path.isdir(os.path.join(d, "frames")))
+        things += [list(zip(*evaluate.read_clip(d))) for d in clips]
+    tracked = [of_clip(masks, frames, "point") + of_clip(masks, frames, "box") for frames in things]
+    return {"answers": of_pictures(net, collection, args.most), "tracked": tracked}
+
+
+def fitted(pairs):
+    """The curve of told_iou for [(predicted, real IoU)]: least squares of lines between tenths, which never fall.
+
+    A tenth with few answers stays near where it is: every knot has a pull of PULL answers.
+    """
+    knots = np.linspace(0, 1, TENTHS + 1)
+    predicted, real = (np.array(v) for v in zip(*pairs))
+    shares = np.maximum(1 - TENTHS * np.abs(predicted[:, None] - knots), 0)
+    curve = np.linalg.solve(shares.T @ shares + PULL * np.eye(len(knots)), shares.T @ real + PULL * knots)
+    weights = shares.sum(0) + PULL
+    blocks = []  # [mean, weight, knots], of which none is less than the one before
+    for value, weight in zip(curve, weights):
+        blocks.append([value, weight, 1])
+        while len(blocks) > 1 and blocks[-1][0] < blocks[-2][0]:
+            (v, w, n), (u, x, m) = blocks.pop(), blocks.pop()
+            blocks.append([(v * w + u * x) / (w + x), w + x, m + n])
+    return [round(float(min(max(v, 0), 1)), 3) for v, _, n in blocks for _ in range(n)]
+
+
+def told(config, groups, is_tracked):
+    """`groups` of predictions as they are told by `config`."""
+    return [[(tracker.told_iou(config, p, is_tracked), real) for p, real in g] for g in groups]
 
 
 def clips_apart(collection):
@@ -100,7 +153,7 @@ def outlined(videos, held):
 
 
 def tenths(pairs):
-    """[(how many, mean prediction, mean IoU)] of each tenth of the prediction; the means are None where there is none."""
+    """[(how many, mean of what is told, mean IoU)] of each tenth of what is told; the means are None where there is none."""
     rows = [[] for _ in range(TENTHS)]
     for expected, real in pairs:
         rows[min(int(expected * TENTHS), TENTHS - 1)].append((expected, real))
@@ -108,7 +161,7 @@ def tenths(pairs):
 
 
 def plot(title, rows, colour):
-    """A square: what was predicted from left to right, what came out from bottom to top."""
+    """A square: what was told from left to right, what came out from bottom to top."""
     image = np.full((SIDE, SIDE, 3), 255, np.uint8)
     low, high = ROOM, SIDE - ROOM // 2
 
@@ -140,7 +193,7 @@ def plot(title, rows, colour):
         if count < FEW:
             cv2.circle(image, point, 5, (255, 255, 255), -1, cv2.LINE_AA)
     write(title, (SIDE // 2, 26), 0.75)
-    write("predicted IoU", (SIDE // 2 + ROOM // 4, SIDE - 26))
+    write("told IoU", (SIDE // 2 + ROOM // 4, SIDE - 26))
     write("real IoU", (at(0, 0)[0], at(0, 1)[1] - 18))
     return image
 
@@ -150,18 +203,35 @@ def off(rows):
     return max((abs(e - r) for n, e, r in rows if n >= FEW), default=None)
 
 
+def fit(net, groups, path):
+    """Writes the model that tells by curves of every second group; returns what it tells of the others."""
+    curves = {kind: fitted([p for g in found[::2] for p in g]) for kind, found in groups.items()}
+    net.samtrack = net.samtrack | {"told_iou": curves}
+    model.save(net, path)
+    print(f"{path}: {json.dumps(curves)}")
+    return {kind: told(net.samtrack, found[1::2], kind == "tracked") for kind, found in groups.items()}
+
+
 def main():
     args = arguments()
     try:
         net, collection = model.load(args.model).eval(), pictures.Collection(args.pictures)
-        found = {"answers": of_pictures(net, collection, args.most), "tracked": []}
-        for frames in clips_apart(collection):
-            found["tracked"] += of_clip(net, frames, "point") + of_clip(net, frames, "box")
-        for frames in outlined(args.videos, args.held.split(",")) if args.videos else ():
-            found["tracked"] += of_clip(net, frames, "point") + of_clip(net, frames, "box")
-    except (bank.BankError, model.ModelError, OSError) as error:
+        with tempfile.TemporaryDirectory() as folder:
+            path = args.model
+            if args.fit:
+                net.samtrack = {k: v for k, v in net.samtrack.items() if k != "told_iou"}
+                path = os.path.join(folder, "model.safetensors")
+                model.save(net, path)
+            masks = functools.partial(torch_masks, net)
+            if args.engine:
+                masks = evaluate.Engine(path, args.plugins, args.precision).told
+            groups = measured(args, net, collection, masks)
+        if args.fit:
+            groups = fit(net, groups, args.fit)
+    except (bank.BankError, evaluate.Refused, model.ModelError, OSError) as error:
         print(f"calibration.py: {error}", file=sys.stderr)
         return 1
+    found = {kind: [p for g in of_kind for p in g] for kind, of_kind in groups.items()}
     rows = {kind: tenths(pairs) for kind, pairs in found.items()}
     if args.out:
         drawn = [plot(f"{kind}: {len(found[kind])}", rows[kind], colour) for kind, colour in KINDS.items()]

@@ -148,7 +148,7 @@ class Engine:
         command = (
             f"multifilesrc location={folder}/in%05d.png caps=image/png,framerate=25/1 ! pngdec ! samtrack name=t"
             f" model-file={self.path} initial-prompt=PROMPT overload-policy=block precision={self.precision}"
-            " t.src ! queue ! fakesink"
+            f" t.src ! queue ! samexport location={folder}/lines.jsonl mask-size=none ! fakesink"
             f" t.overlay ! queue ! video/x-raw,format=GRAY8 ! pngenc ! multifilesink location={folder}/out%05d.png"
         ).split()
         command = [c.replace("PROMPT", f'"{prompt}"') for c in command]
@@ -158,6 +158,10 @@ class Engine:
             raise Refused(f"gst-launch-1.0 failed: {done.stderr.strip().splitlines()[:1]}")
 
     def masks(self, frames, kind, first):
+        return (mask for mask, _ in self.told(frames, kind, first))
+
+    def told(self, frames, kind, first):
+        """(mask, predicted IoU) of every frame; 0 where the object is absent."""
         with tempfile.TemporaryDirectory() as folder:
             for i, frame in enumerate(frames):
                 fast = [cv2.IMWRITE_PNG_COMPRESSION, 1]
@@ -166,8 +170,10 @@ class Engine:
             found = sorted(glob.glob(f"{folder}/out*.png"))
             if len(found) != len(frames):
                 raise Refused(f"the pipeline gave {len(found)} label maps for {len(frames)} frames")
-            for name in found:
-                yield cv2.imread(name, cv2.IMREAD_GRAYSCALE) > 0
+            with open(f"{folder}/lines.jsonl") as f:
+                lines = [json.loads(line) for line in f]
+            for name, line in zip(found, lines, strict=True):
+                yield cv2.imread(name, cv2.IMREAD_GRAYSCALE) > 0, max((o["iou"] for o in line["objects"]), default=0.0)
 
 
 def score(masks, truths):

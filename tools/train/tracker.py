@@ -71,6 +71,14 @@ def piece_of(low, click):
     return torch.where(others, torch.full_like(low, OUTSIDE), low)
 
 
+def told_iou(config, expected, tracked):
+    """The IoU that is told of an expected one: how good such answers, or tracked masks, are in the mean ("told_iou")."""
+    curve = config.get("told_iou", {}).get("tracked" if tracked else "answers")
+    if not curve or not 0 <= expected < 1:  # 1 is that of a mask prompt
+        return expected
+    return float(np.interp(expected, np.linspace(0, 1, len(curve)), curve))
+
+
 class Tracker:
     def __init__(self, net):
         self.net = net.eval()
@@ -83,6 +91,11 @@ class Tracker:
         self.fidelity = net.samtrack.get("random_walk", {}).get("fidelity", 0)
         self.prompted = {}  # frame -> (map, pointer)
         self.tracked = {}
+
+    @property
+    def told(self):
+        """The IoU that is told with the last mask."""
+        return told_iou(self.net.samtrack, self.expected, self.frame not in self.prompted)
 
     def _count(self):
         """Begin a frame; it has the number of the one before if that is forgotten."""

@@ -187,7 +187,6 @@ static struct sam_bank_slots scored_slots(const struct sam_bank *b,
 static struct sam_bank_slots track_scored(struct sam_bank *b, int64_t frame)
 {
     sam_scored_drop(b, frame);
-    b->prompted[frame % 2] = -1;
     const struct sam_bank_slots free = free_slots(b, frame);
     const struct sam_bank_scored entry = { frame, free.map, free.pointer };
 
@@ -200,6 +199,7 @@ struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame)
 {
     const int64_t turn = sam_bank_turn(b, frame);
 
+    b->prompted[frame % 2] = -1;
     if (b->limits.scored)
         return track_scored(b, frame);
     const int slot = free_slots(b, frame).map;

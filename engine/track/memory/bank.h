@@ -58,7 +58,7 @@ struct sam_bank {
     int64_t pointer_turn[SAM_MAX_POINTERS];
     int num_scored;
     int64_t doubted;  // with limits.scored: the last frame, if it is to be forgotten; else -1
-    int64_t prompted[2]; // frame f, in entry f mod 2, if it has a prompt or had one; else another
+    int64_t prompted[2]; // frame f, in entry f mod 2, if it has a prompt; else another
     struct sam_bank_scored {
         int64_t frame;
         int map_slot, pointer_slot; // of this object, from 0
@@ -122,6 +122,12 @@ struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame);
 // Add a prompted frame, which must be the latest. It replaces an entry of the same frame, tracked
 // or prompted.
 struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame);
+
+// Whether the last frame, or the one before it, was added as a prompted one.
+static inline bool sam_bank_is_prompted(const struct sam_bank *b, int64_t frame)
+{
+    return frame >= 0 && b->prompted[frame % 2] == frame;
+}
 
 // Drop the latest conditioning frame before `limit`, from the copies, too. Returns the number of
 // conditioning frames before `limit` that are left.

@@ -82,7 +82,7 @@ struct sam_scored_ranks sam_scored_rank(const struct sam_bank *b, int64_t frame)
 {
     const int n = count_before(b, frame), most = b->limits.num_pointers - 1;
     const bool doubts = b->doubted == frame - 1 && index_of(b, frame - 1) >= 0;
-    const bool prompted = frame > 0 && b->prompted[(frame - 1) % 2] == frame - 1;
+    const bool prompted = frame > 0 && sam_bank_is_prompted(b, frame - 1);
     const int good = n - doubts < most ? n - doubts : most;
     return (struct sam_scored_ranks){ good + (doubts || prompted), n + prompted, prompted };
 }

@@ -143,7 +143,8 @@ void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
             .height = t->frame_height, .boxes = &box[i] });
 }
 
-struct sam_answers sam_answers_list(const struct sam_tracked *o, int32_t box[SAM_ANSWERS][5])
+struct sam_answers sam_answers_list(const struct sam_tracker *t, const struct sam_tracked *o,
+                                    int32_t box[SAM_ANSWERS][5])
 {
     struct sam_answers all = { 0 };
 
@@ -154,7 +155,8 @@ struct sam_answers sam_answers_list(const struct sam_tracked *o, int32_t box[SAM
     all.taken = o->answered.taken;
     for (int i = 0; i < SAM_ANSWERS; i++)
         all.answer[i] = (struct sam_answer) {
-            .iou = o->answered.iou[i], .x = box[i][0], .y = box[i][1],
+            .iou = sam_config_told_iou(&t->model->config, o->answered.iou[i], false),
+            .x = box[i][0], .y = box[i][1],
             .width = box[i][2] - box[i][0], .height = box[i][3] - box[i][1], .area = box[i][4] };
     return all;
 }

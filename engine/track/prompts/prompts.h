@@ -39,7 +39,8 @@ void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o);
 // There may be none.
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
                          int32_t box[SAM_ANSWERS][5]);
-struct sam_answers sam_answers_list(const struct sam_tracked *o, int32_t box[SAM_ANSWERS][5]);
+struct sam_answers sam_answers_list(const struct sam_tracker *t, const struct sam_tracked *o,
+                                    int32_t box[SAM_ANSWERS][5]);
 // Draw one of them, 1 .. SAM_ANSWERS, if there are any.
 void sam_answers_draw(struct sam_tracker *t, const struct sam_tracked *o, int answer,
                       const struct sam_labels *labels);

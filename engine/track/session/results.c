@@ -190,13 +190,16 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
         .masks = draw, .frame = *frame, .room = t->mem.scratch.luma });
 }
 
-static struct sam_object describe(const struct sam_tracked *o, const int32_t box[5],
-                                  int behind)
+static struct sam_object describe(const struct sam_tracker *t, const struct sam_tracked *o,
+                                  const int32_t box[5], int behind)
 {
+    const bool tracked = !sam_bank_is_prompted(&o->bank, o->done);
+    const float iou = sam_config_told_iou(&t->model->config, o->iou, tracked);
+
     return (struct sam_object) { .id = o->id, .slot = o->slot, .state = o->state,
                                  .x = box[0], .y = box[1],
                                  .width = box[2] - box[0], .height = box[3] - box[1],
-                                 .area = box[4], .iou = o->iou, .score = o->score,
+                                 .area = box[4], .iou = iou, .score = o->score,
                                  .behind = behind };
 }
 
@@ -212,7 +215,7 @@ void sam_results_list(struct sam_tracker *t, struct sam_result *result)
         const struct sam_tracked *o = object_of(t, row);
         if (o) {
             const int behind = sam_is_behind(t, o) ? (int) (t->frame + 1 - o->next) : 0;
-            h->results[result->num_objects++] = describe(o, h->box[row], behind);
+            h->results[result->num_objects++] = describe(t, o, h->box[row], behind);
         }
     }
 }

@@ -491,7 +491,7 @@ static int tell_answers(struct sam_tracker *t, uint64_t id, struct sam_answers *
     sam_answers_measure(t, o, box);
     if (sam_finish(t, error))
         return t->broken;
-    const struct sam_answers all = sam_answers_list(o, box);
+    const struct sam_answers all = sam_answers_list(t, o, box);
     sam_sized_write(answers, &all);
     return SAM_OK;
 }
