@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 import contextlib
 import io
+import json
 import os
 import tempfile
 import unittest
@@ -67,6 +68,18 @@ class Mix(unittest.TestCase):
         for wanted in ("all", "present"):
             self.assertEqual(run("--out", self.out, "--selection", wanted, self.files[0]), (0, ""))
             self.assertEqual(model.read(self.out)[0], SMALL | {"memory_selection": wanted})
+
+    def test_what_is_told(self):
+        curve = [i / 10 for i in range(11)]
+        told = json.dumps({"tracked": curve})
+        self.assertEqual(run("--out", self.out, "--told", told, self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"told_iou": {"tracked": curve}})
+        self.assertEqual(run("--out", self.out, "--told", "{}", self.out), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL)
+        for wrong in ("{", "[]", '{"tracked": 1}', '{"tracked": [1, "a"]}', '{"old": []}', '{"tracked": [0.5]}', json.dumps({"answers": curve[::-1]})):
+            status, said = run("--out", self.out, "--told", wrong, self.files[0])
+            self.assertEqual(status, 1)
+            self.assertIn(f"mix.py: --told: {wrong}: not an object with answers or tracked", said)
 
     def test_how_memory_is_read(self):
         self.assertEqual(run("--out", self.out, "--pooling", "counted", self.files[0]), (0, ""))

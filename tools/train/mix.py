@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Averages several weight files of one architecture; changes the input size, the number of memory maps, which
-frames are remembered, or how memory is read.
+frames are remembered, how memory is read, or what is told of predicted IoUs.
 
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
     mix.py --out FILE --size 320 --maps 4 A.safetensors
     mix.py --out FILE --selection present A.safetensors
     mix.py --out FILE --pooling counted A.safetensors
+    mix.py --out FILE --told '{"answers": [0, ...], "tracked": [0, ...]}' A.safetensors
     mix.py --out FILE --exact-maps no A.safetensors
     mix.py --out FILE --random-walk 0.05 A.safetensors
     mix.py --out FILE --recall 2 A.safetensors
@@ -18,6 +19,7 @@ one of those.
 """
 
 import argparse
+import json
 import sys
 
 import torch
@@ -39,6 +41,7 @@ def arguments():
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
     p.add_argument("--pooling", choices=pooling.KINDS, help="whether attention to several maps of memory reads means of 2 x 2 positions")
+    p.add_argument("--told", metavar="JSON", help="the curves that calibration.py --fit prints; {}: none, predictions are told as they are")
     p.add_argument("--exact-maps", choices=("yes", "no"), help="whether maps are multiplied in F32 where the precision is less")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
     p.add_argument("--click-zoom", type=float, help="answer a click again in a window of so many times its answer's size; 0: once")
@@ -99,6 +102,21 @@ def with_recall(config, weight, path):
     return config | {"target_model": own | ({"recall": {"weight": weight, "likeness": LIKENESS}} if weight else {})}
 
 
+def with_told(config, text):
+    """`config` with the curves of told_iou in `text`."""
+    try:
+        curves = json.loads(text)
+        fits = set(curves) <= {"answers", "tracked"}
+        for curve in curves.values():
+            fits = fits and len(curve) == 11 and curve == sorted(curve) and 0 <= curve[0] and 0 < curve[-1] <= 1
+    except (AttributeError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise model.ModelError(f"--told: {text}: not an object with answers or tracked, 11 numbers each from 0 to 1 that do not fall")
+    config = {k: v for k, v in config.items() if k != "told_iou"}
+    return config | {"told_iou": curves} if curves else config
+
+
 def mixed(parts, maps=None):
     """(configuration of the first file, state) of [(path, share)]."""
     config, sums = None, {}
@@ -127,6 +145,8 @@ def main():
             config = config | {"memory_selection": args.selection}
         if args.pooling:
             config = config | {"memory_pooling": args.pooling}
+        if args.told is not None:
+            config = with_told(config, args.told)
         if args.exact_maps:
             config = config | {"exact_maps": args.exact_maps == "yes"}
         for kind, zoom in (("box", args.box_zoom), ("click", args.click_zoom)):
