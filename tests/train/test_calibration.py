@@ -65,7 +65,8 @@ class Curve(unittest.TestCase):
         groups = {k: [[(0.65, 0.6 - 0.2 * (k == "tracked"))] * 100, [(0.65, 0.1)]] for k in ("answers", "tracked")}
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             path = os.path.join(folder, "m.safetensors")
-            found = calibration.fit(model.build(model.sized(model.NANO, 64)), groups, path)
+            small = model.sized(model.NANO, 64)
+            found = calibration.fit(model.build(small), small, groups, path)
             config = model.read(path)[0]
         for kind, wanted in (("answers", 0.6), ("tracked", 0.4)):
             self.assertEqual(len(found[kind]), 1)

@@ -1,14 +1,33 @@
 # SPDX-License-Identifier: MIT
+import json
+import os
+import tempfile
 import unittest
 
 import evaluate
 import measures
 import numpy as np
+from safetensors.numpy import save_file
 
 
 def disc(x, y, r, shape=(120, 160)):
     yy, xx = np.ogrid[: shape[0], : shape[1]]
     return (xx - x) ** 2 + (yy - y) ** 2 <= r * r
+
+
+class Side(unittest.TestCase):
+    def test_of_two_that_of_quick_devices(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.safetensors")
+            for config, wanted in (({"image_size": 320}, 320), ({"image_size": 320, "image_size_bf16": 448}, 448), ({}, 0)):
+                save_file({"a": np.zeros(3, np.float32)}, path, metadata={"samtrack": json.dumps(config)})
+                self.assertEqual(evaluate.side_of(path), wanted)
+            save_file({"a": np.zeros(3, np.float32)}, path)
+            self.assertEqual(evaluate.side_of(path), 0)
+            with open(path, "wb") as f:
+                f.write(b"PK\x03\x04 a checkpoint of another kind")
+            self.assertEqual(evaluate.side_of(path), 0)
+            self.assertEqual(evaluate.side_of(os.path.join(folder, "none")), 0)
 
 
 class Region(unittest.TestCase):

@@ -69,6 +69,14 @@ class Mix(unittest.TestCase):
             self.assertEqual(run("--out", self.out, "--selection", wanted, self.files[0]), (0, ""))
             self.assertEqual(model.read(self.out)[0], SMALL | {"memory_selection": wanted})
 
+    def test_two_sizes(self):
+        self.assertEqual(run("--out", self.out, "--size-bf16", "96", self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"image_size_bf16": 96})
+        self.assertEqual(run("--out", self.out, "--size-bf16", "0", self.out), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL)
+        status, said = run("--out", self.out, "--size-bf16", "100", self.files[0])
+        self.assertEqual((status, said.strip()), (1, "mix.py: --size-bf16: 100 is neither 0 nor a multiple of 32 from 64 on"))
+
     def test_what_is_told(self):
         curve = [i / 10 for i in range(11)]
         told = json.dumps({"tracked": curve})

@@ -51,6 +51,7 @@ def arguments():
     p.add_argument("--engine", action="store_true", help="track by our own pipeline")
     p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"), help="folder of the plugin for --engine")
     p.add_argument("--precision", default="fp32", help="precision of the element, for --engine")
+    p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's; of two, that of quick devices)")
     p.add_argument("--fit", metavar="FILE", help="the file to write: the model with curves of what it tells")
     p.add_argument("--most", type=int, default=60, help="pictures of each collection")
     p.add_argument("--out", help="the picture to write")
@@ -203,10 +204,10 @@ def off(rows):
     return max((abs(e - r) for n, e, r in rows if n >= FEW), default=None)
 
 
-def fit(net, groups, path):
+def fit(net, config, groups, path):
     """Writes the model that tells by curves of every second group; returns what it tells of the others."""
     curves = {kind: fitted([p for g in found[::2] for p in g]) for kind, found in groups.items()}
-    net.samtrack = net.samtrack | {"told_iou": curves}
+    net.samtrack = config | {"told_iou": curves}
     model.save(net, path)
     print(f"{path}: {json.dumps(curves)}")
     return {kind: told(net.samtrack, found[1::2], kind == "tracked") for kind, found in groups.items()}
@@ -215,7 +216,9 @@ def fit(net, groups, path):
 def main():
     args = arguments()
     try:
-        net, collection = model.load(args.model).eval(), pictures.Collection(args.pictures)
+        config = model.read(args.model)[0]
+        net = model.load(args.model, model.sized(config, args.size or evaluate.side_of(args.model))).eval()
+        collection = pictures.Collection(args.pictures)
         with tempfile.TemporaryDirectory() as folder:
             path = args.model
             if args.fit:
@@ -224,10 +227,10 @@ def main():
                 model.save(net, path)
             masks = functools.partial(torch_masks, net)
             if args.engine:
-                masks = evaluate.Engine(path, args.plugins, args.precision).told
+                masks = evaluate.Engine(path, args.plugins, args.precision, net.image_size).told
             groups = measured(args, net, collection, masks)
         if args.fit:
-            groups = fit(net, groups, args.fit)
+            groups = fit(net, config, groups, args.fit)
     except (bank.BankError, evaluate.Refused, model.ModelError, OSError) as error:
         print(f"calibration.py: {error}", file=sys.stderr)
         return 1

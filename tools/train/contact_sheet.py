@@ -39,6 +39,7 @@ def arguments():
     p.add_argument("--clicks", help="file of what is clicked, instead of --prompt")
     p.add_argument("--frames", type=int, default=0, help="frames of each video; every second one is used (default: 73, with --clicks all)")
     p.add_argument("--precision", default="fp32")
+    p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's; of two, that of quick devices)")
     return p.parse_args()
 
 
@@ -116,7 +117,7 @@ def clicks_of(path):
 def main():
     args = arguments()
     try:
-        runner = evaluate.Engine(args.model, args.plugins, args.precision)
+        runner = evaluate.Engine(args.model, args.plugins, args.precision, args.size)
         if args.clicks:
             made = [(os.path.join(args.videos, p), x, y, args.frames or 1000) for p, x, y in clicks_of(args.clicks)]
             rows, said = zip(*(clicked(runner, *m) for m in made))

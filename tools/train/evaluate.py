@@ -17,6 +17,7 @@ import argparse
 import glob
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ def arguments():
     p.add_argument("--engine", action="store_true", help="run gst-launch-1.0 with our own element")
     p.add_argument("--plugins", default=os.path.join(ROOT, "build/gst"), help="folder of the plugin for --engine")
     p.add_argument("--precision", default="fp32", help="precision of the element, for --engine")
+    p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's; of two, that of quick devices)")
     p.add_argument("--prompts", default=",".join(PROMPTS[:3]), help=f"comma-separated prompts of: {', '.join(PROMPTS)}")
     p.add_argument("--only", help="name of a single clip to score")
     return p.parse_args()
@@ -99,14 +101,25 @@ def near_of(mask):
 CLICKS = {"point": point_of, "near": near_of}
 
 
-class Torch:
-    """transformers' modules with our weights."""
+def side_of(path):
+    """The side of a file of ours in px, of two that of devices that are faster in BF16; 0: no such file, the engine knows."""
+    try:
+        with open(path, "rb") as f:
+            header = json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
+        config = json.loads(header["__metadata__"]["samtrack"])
+        return config.get("image_size_bf16", config["image_size"])
+    except (OSError, struct.error, MemoryError, OverflowError, ValueError, LookupError, TypeError):
+        return 0
 
-    def __init__(self, path):
+
+class Torch:
+    """transformers' modules with our weights; `size` in px, 0: the model's own."""
+
+    def __init__(self, path, size=0):
         import model
 
         try:
-            self.net = model.load(path)
+            self.net = model.load(path, model.sized(model.read(path)[0], size or side_of(path)))
         except model.ModelError as error:
             raise Refused(str(error)) from None
 
@@ -128,12 +141,13 @@ class Torch:
 
 
 class Engine:
-    """Our own pipeline: the frames as PNG files in, the label maps of the overlay pad as PNG files out."""
+    """Our own pipeline: the frames as PNG files in, the label maps of the overlay pad as PNG files out; `size` as of Torch."""
 
-    def __init__(self, path, plugins, precision):
+    def __init__(self, path, plugins, precision, size=0):
         if not os.path.isdir(plugins):
             raise Refused(f"{plugins}: no such folder; build first, or name the folder with --plugins")
         self.path, self.plugins, self.precision = os.path.abspath(path), plugins, precision
+        self.size = size or side_of(path)
 
     def prompt(self, kind, first, folder):
         if kind == "mask":
@@ -148,6 +162,7 @@ class Engine:
         command = (
             f"multifilesrc location={folder}/in%05d.png caps=image/png,framerate=25/1 ! pngdec ! samtrack name=t"
             f" model-file={self.path} initial-prompt=PROMPT overload-policy=block precision={self.precision}"
+            f" input-size={self.size}"
             f" t.src ! queue ! samexport location={folder}/lines.jsonl mask-size=none ! fakesink"
             f" t.overlay ! queue ! video/x-raw,format=GRAY8 ! pngenc ! multifilesink location={folder}/out%05d.png"
         ).split()
@@ -199,7 +214,9 @@ def main():
             raise Refused(f"--prompts: {wrong[0]!r} is none of {', '.join(PROMPTS)}")
         if not os.path.exists(args.model):
             raise Refused(f"{args.model}: no such file")
-        runner = Engine(args.model, args.plugins, args.precision) if args.engine else Torch(args.model)
+        runner = (
+            Engine(args.model, args.plugins, args.precision, args.size) if args.engine else Torch(args.model, args.size)
+        )
         report([score_clip(runner, d, kinds) for d in folders], begun)
     except Refused as error:
         print(f"evaluate.py: {error}", file=sys.stderr)

@@ -4,7 +4,7 @@
 frames are remembered, how memory is read, or what is told of predicted IoUs.
 
     mix.py --out FILE A.safetensors=0.5 B.safetensors=0.5
-    mix.py --out FILE --size 320 --maps 4 A.safetensors
+    mix.py --out FILE --size 320 --size-bf16 448 --maps 4 A.safetensors
     mix.py --out FILE --selection present A.safetensors
     mix.py --out FILE --pooling counted A.safetensors
     mix.py --out FILE --told '{"answers": [0, ...], "tracked": [0, ...]}' A.safetensors
@@ -38,6 +38,7 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", required=True)
     p.add_argument("--size", type=int, help="input side in px, a multiple of 32 (default: that of the first file)")
+    p.add_argument("--size-bf16", type=int, help="the side where BF16 is faster than FP32, px; 0: the same everywhere")
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
     p.add_argument("--pooling", choices=pooling.KINDS, help="whether attention to several maps of memory reads means of 2 x 2 positions")
@@ -141,6 +142,11 @@ def main():
             if args.size < 64 or args.size % 32:
                 raise model.ModelError(f"--size: {args.size} is not a multiple of 32 from 64 on")
             config = model.sized(config, args.size)
+        if args.size_bf16 is not None:
+            if args.size_bf16 and (args.size_bf16 < 64 or args.size_bf16 % 32):
+                raise model.ModelError(f"--size-bf16: {args.size_bf16} is neither 0 nor a multiple of 32 from 64 on")
+            config = {k: v for k, v in config.items() if k != "image_size_bf16"}
+            config |= {"image_size_bf16": args.size_bf16} if args.size_bf16 else {}
         if args.selection:
             config = config | {"memory_selection": args.selection}
         if args.pooling:

@@ -45,6 +45,8 @@ NANO = {
 
 def sized(config, side):
     """`config` at another input size, the windows of Hiera's last stages spanning their maps."""
+    if side == config["image_size"]:
+        return config
     if config["trunk"]["kind"] != "hiera":
         return config | {"image_size": side}
     trunk = config["trunk"] | {"window_spec": [*config["trunk"]["window_spec"][:2], side // 16, side // 32]}

@@ -67,10 +67,11 @@ def main():
     p.add_argument("--model", default=evaluate.EMBEDDED)
     p.add_argument("--videos", help="folder of videos for textures and backgrounds")
     p.add_argument("--clips", type=int, default=100)
+    p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's; of two, that of quick devices)")
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
     try:
-        net = model.load(args.model)
+        net = model.load(args.model, model.sized(model.read(args.model)[0], args.size or evaluate.side_of(args.model)))
         videos = bank.load_videos(args.videos, 200)[0] if args.videos else bank.invent(args.seed)
     except (model.ModelError, bank.BankError) as error:
         print(f"presence.py: {error}", file=sys.stderr)

@@ -38,7 +38,7 @@ def arguments():
     p.add_argument("videos")
     p.add_argument("--model", default=evaluate.EMBEDDED)
     p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"))
-    p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's)")
+    p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's; of two, that of quick devices)")
     p.add_argument("--precision", default="fp32")
     return p.parse_args()
 
@@ -53,7 +53,7 @@ def label_maps(args):
         command = (
             f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,width={SIZE[0]},height={SIZE[1]} ! samtrack name=t"
             f" model-file={os.path.abspath(args.model)} initial-prompt=PROMPT overload-policy=block precision={args.precision}"
-            f" input-size={args.size} t.src ! queue ! fakesink"
+            f" input-size={args.size or evaluate.side_of(args.model)} t.src ! queue ! fakesink"
             f" t.overlay ! queue ! video/x-raw,format=GRAY8 ! filesink location={folder}/maps"
         )
         command = [c.replace("PROMPT", f'"{prompt}"') for c in command.split()]
