@@ -23,6 +23,7 @@ struct Annotations {
     GstSamFormat format; /* of the writer */
     const gchar *folder;
     gchar *camera;
+    Album *album; /* NULL: there is none */
     guint64 most;
     GstSamTally tally;
     GstSamWriter writer;
@@ -295,7 +296,11 @@ static gboolean write_frame(GstSamFormat *format, const GstSamRecord *record, GE
     g_string_truncate(a->packed, 0);
     store_pack(a->packed, record, &a->coder);
     gst_sam_coder_end(&a->coder);
-    return keep(a, a->packed, time, error);
+    if (!keep(a, a->packed, time, error))
+        return FALSE;
+    if (a->album)
+        album_take(a->album, get_run(a)->id, time);
+    return TRUE;
 }
 
 /* It is part of what annotations_free() frees. */
@@ -418,6 +423,11 @@ Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 m
         return a;
     annotations_free(a);
     return NULL;
+}
+
+void annotations_set_album(Annotations *a, Album *album)
+{
+    a->album = album;
 }
 
 void annotations_free(Annotations *a)
@@ -543,6 +553,10 @@ void annotations_make(Annotations *a, AnnotationsForm form, GHashTable *names,
     FormsJob *job = g_new0(FormsJob, 1);
 
     *job = (FormsJob) {.form = form, .folder = a->folder, .most = MOST_TIMES * a->most, .fd = -1};
+    if (a->album) {
+        job->most += album_get_most(a->album);
+        job->pictures = g_strdup(album_get_folder(a->album));
+    }
     g_mutex_lock(&a->lock);
     job->segments = copy_segments(a, &job->fault);
     job->runs = copy_runs(a->runs, names);

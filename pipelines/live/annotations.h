@@ -5,6 +5,8 @@
 #ifndef LIVE_ANNOTATIONS_H
 #define LIVE_ANNOTATIONS_H
 
+#include "album.h"
+
 #include <gst/gst.h>
 #include <gio/gio.h>
 
@@ -17,6 +19,10 @@ Annotations *annotations_new(const gchar *folder, const gchar *camera, guint64 m
     GError **error);
 /* The streams must have stopped, and no job may run. */
 void annotations_free(Annotations *annotations);
+
+/* Frames that are kept may get pictures. @album: must outlive the annotations. Before the first
+ * frame. */
+void annotations_set_album(Annotations *annotations, Album *album);
 
 /* Takes all frames that pass this pad from now on. */
 void annotations_watch(Annotations *annotations, GstPad *pad);
@@ -45,6 +51,8 @@ typedef enum {
     ANNOTATIONS_LINES, /* lines of JSON, as samexport's, with the objects' names as labels */
     ANNOTATIONS_COCO,  /* a COCO file, as samexport's, an annotation per object and frame */
     ANNOTATIONS_COCO_VIDEO, /* the same by video, as YouTube-VIS has it */
+    ANNOTATIONS_COCO_SET,   /* an archive of the frames with pictures, and their COCO file */
+    ANNOTATIONS_YOLO_SET,   /* the same with labels as YOLO's segmentation has them */
 } AnnotationsForm;
 
 /* Writes what is kept into a file without a name, in a thread. @names: of this program's objects,

@@ -90,15 +90,18 @@ static void on_wrote_chunk(SoupServerMessage *message, gpointer data)
 static void send_head(Download *download)
 {
     static const gchar *const ends[] = {[ANNOTATIONS_LINES] = "jsonl", [ANNOTATIONS_COCO] = "json",
-        [ANNOTATIONS_COCO_VIDEO] = "video.json"};
+        [ANNOTATIONS_COCO_VIDEO] = "video.json", [ANNOTATIONS_COCO_SET] = "coco.zip",
+        [ANNOTATIONS_YOLO_SET] = "yolo.zip"};
+    static const gchar *const types[] = {[ANNOTATIONS_LINES] = "application/x-ndjson",
+        [ANNOTATIONS_COCO] = "application/json", [ANNOTATIONS_COCO_VIDEO] = "application/json",
+        [ANNOTATIONS_COCO_SET] = "application/zip", [ANNOTATIONS_YOLO_SET] = "application/zip"};
     SoupMessageHeaders *headers =
         soup_server_message_get_response_headers(download->message);
     gchar *as = g_strdup_printf("attachment; filename=\"%s.%s\"",
         camera_get_name(download->room->camera), ends[download->form]);
 
     soup_server_message_set_status(download->message, SOUP_STATUS_OK, NULL);
-    soup_message_headers_set_content_type(headers, download->form == ANNOTATIONS_LINES ?
-        "application/x-ndjson" : "application/json", NULL);
+    soup_message_headers_set_content_type(headers, types[download->form], NULL);
     soup_message_headers_replace(headers, "Content-Disposition", as);
     soup_message_headers_set_content_length(headers, download->bytes);
     soup_message_body_set_accumulate(soup_server_message_get_response_body(download->message),
@@ -154,6 +157,18 @@ static void start(Downloads *downloads, Room *room, AnnotationsForm form,
     g_hash_table_unref(names);
 }
 
+/* An archive has no frames without pictures. */
+static gboolean lacks_pictures(const Room *room, AnnotationsForm form)
+{
+    AlbumStats stats = {0};
+
+    if (form != ANNOTATIONS_COCO_SET && form != ANNOTATIONS_YOLO_SET)
+        return FALSE;
+    if (room->album)
+        album_get_stats(room->album, &stats);
+    return !stats.pictures;
+}
+
 void downloads_serve(Downloads *downloads, Room *room, AnnotationsForm form,
     SoupServerMessage *message)
 {
@@ -164,6 +179,9 @@ void downloads_serve(Downloads *downloads, Room *room, AnnotationsForm form,
     if (!stats.frames)
         refuse(message, SOUP_STATUS_SERVICE_UNAVAILABLE, room->annotations ?
             "Nothing was tracked yet.\n" : "No annotations are kept.\n");
+    else if (lacks_pictures(room, form))
+        refuse(message, SOUP_STATUS_SERVICE_UNAVAILABLE, room->album ?
+            "There is no picture of a tracked frame yet.\n" : "No pictures are kept.\n");
     else if (downloads->list->len >= MOST)
         refuse(message, SOUP_STATUS_SERVICE_UNAVAILABLE,
             "Too many downloads are under way: try again in a while.\n");

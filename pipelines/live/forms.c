@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "forms.h"
 
+#include "dataset.h"
+
 #include "record/gstsamcoco.h"
 #include "record/gstsamline.h"
 
@@ -15,6 +17,7 @@ void forms_free_job(gpointer data)
 
     if (job->fd >= 0)
         close(job->fd);
+    g_free(job->pictures);
     g_array_unref(job->segments);
     g_ptr_array_unref(job->runs);
     g_free(job);
@@ -83,9 +86,10 @@ static void count_on(Together *t, GstSamRecord *record, const Run *run, guint nu
     }
 }
 
-/* A video for each run, of the frames that are kept, at the times of their masks. */
+/* A video for each run, of the frames that are kept, at the times of their masks. @set: of those
+ * with pictures alone, which go into it; NULL: of all. */
 static gboolean collect(GstSamCoco *coco, const FormsJob *job, Frames *frames, Together *t,
-    GCancellable *cancellable, GError **error)
+    Dataset *set, GCancellable *cancellable, GError **error)
 {
     GError *why = NULL;
     GstSamRecord *record;
@@ -94,8 +98,11 @@ static gboolean collect(GstSamCoco *coco, const FormsJob *job, Frames *frames, T
 
     for (index = 0; !why && (record = frames_next(frames, &coder, &why)); index++) {
         const guint number = frames_get_run(frames);
+        const Run *run = g_ptr_array_index(job->runs, number);
 
-        count_on(t, record, g_ptr_array_index(job->runs, number), number);
+        if (set && !dataset_add_picture(set, run, record, &why))
+            continue;
+        count_on(t, record, run, number);
         record->stream = number;
         record->running_time = record->report.running_time;
         if (gst_sam_coco_add(coco, record, coder, index, &why))
@@ -106,7 +113,8 @@ static gboolean collect(GstSamCoco *coco, const FormsJob *job, Frames *frames, T
     return !why;
 }
 
-static gboolean write_coco(const FormsJob *job, Frames *frames, GstSamOutput *sheet,
+/* @set: the archive that it goes into; NULL: it is a file of its own. */
+static gboolean write_coco(const FormsJob *job, Frames *frames, GstSamOutput *sheet, Dataset *set,
     GCancellable *cancellable, GError **error)
 {
     Together together = {.run = G_MAXUINT};
@@ -119,11 +127,40 @@ static gboolean write_coco(const FormsJob *job, Frames *frames, GstSamOutput *sh
     coco.plain = TRUE;
     coco.names = together.names;
     ok = gst_sam_coco_check(&coco, gst_sam_spool_open(&coco.spool, job->folder), error) &&
-        collect(&coco, job, frames, &together, cancellable, error) &&
-        gst_sam_coco_write(&coco, sheet, error);
+        collect(&coco, job, frames, &together, set, cancellable, error) &&
+        (!set || (sheet = zip_begin(set->zip, "annotations/instances_default.json", error))) &&
+        gst_sam_coco_write(&coco, sheet, error) && (!set || zip_end(set->zip, error));
     gst_sam_coco_clear(&coco);
     g_hash_table_unref(together.names);
     return ok;
+}
+
+static gboolean write_set(const FormsJob *job, Frames *frames, GstSamOutput *sheet,
+    GCancellable *cancellable, GError **error)
+{
+    const gboolean is_coco = job->form == ANNOTATIONS_COCO_SET;
+    Dataset set = {.zip = zip_new(job->fd, sheet), .pictures = job->pictures,
+        .inside = is_coco ? "images/default" : "images/train"};
+    const gboolean ok = (is_coco ?
+        write_coco(job, frames, sheet, &set, cancellable, error) :
+        dataset_write_yolo(&set, frames, job->runs, error)) && zip_finish(set.zip, error);
+
+    zip_free(set.zip);
+    return ok;
+}
+
+static gboolean write_form(const FormsJob *job, Frames *frames, GstSamOutput *sheet,
+    GCancellable *cancellable, GError **error)
+{
+    switch (job->form) {
+    case ANNOTATIONS_LINES:
+        return write_lines(job, frames, sheet, error);
+    case ANNOTATIONS_COCO_SET:
+    case ANNOTATIONS_YOLO_SET:
+        return write_set(job, frames, sheet, cancellable, error);
+    default:
+        return write_coco(job, frames, sheet, NULL, cancellable, error);
+    }
 }
 
 /* Returns FALSE and *error if there is no file. */
@@ -146,8 +183,7 @@ static gboolean fill_file(FormsJob *job, GCancellable *cancellable, GError **err
     }
     sheet = sheet_new(job->fd, job->most, cancellable);
     frames = frames_new(job->segments);
-    ok = job->form == ANNOTATIONS_LINES ? write_lines(job, frames, sheet, error) :
-        write_coco(job, frames, sheet, cancellable, error);
+    ok = write_form(job, frames, sheet, cancellable, error);
     job->bytes = sheet_get_bytes(sheet);
     frames_free(frames);
     sheet->free(sheet);

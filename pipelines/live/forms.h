@@ -13,6 +13,7 @@ typedef struct {
     gint fault;       /* error number of copying them; 0: none */
     GPtrArray *runs;  /* Run; a copy */
     const gchar *folder;
+    gchar *pictures;  /* folder of them; NULL: there are none */
     guint64 most;     /* bytes */
     gint fd;          /* -1: not there yet */
     guint64 bytes;

@@ -388,7 +388,8 @@ static void on_mjpeg(SoupServer *server, SoupServerMessage *message, const char 
 static gboolean get_form(const gchar *file, const gchar *name, AnnotationsForm *form)
 {
     static const gchar *const ends[] = {[ANNOTATIONS_LINES] = ".jsonl",
-        [ANNOTATIONS_COCO] = ".json", [ANNOTATIONS_COCO_VIDEO] = ".video.json"};
+        [ANNOTATIONS_COCO] = ".json", [ANNOTATIONS_COCO_VIDEO] = ".video.json",
+        [ANNOTATIONS_COCO_SET] = ".coco.zip", [ANNOTATIONS_YOLO_SET] = ".yolo.zip"};
     gsize i;
 
     for (i = 0; i < G_N_ELEMENTS(ends); i++) {
@@ -399,7 +400,7 @@ static gboolean get_form(const gchar *file, const gchar *name, AnnotationsForm *
     return FALSE;
 }
 
-/* /annotations/NAME.json, NAME.video.json and NAME.jsonl. */
+/* /annotations/NAME.json, NAME.video.json, NAME.jsonl, NAME.coco.zip and NAME.yolo.zip. */
 static void on_annotations(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
 {

@@ -297,6 +297,30 @@ static void write_annotation_bytes(GString *out, const gchar *name, Room *room)
     write_value(out, name, room, NULL, NULL, stats.bytes);
 }
 
+static AlbumStats get_album(Room *room)
+{
+    AlbumStats stats = {0};
+
+    if (room->album)
+        album_get_stats(room->album, &stats);
+    return stats;
+}
+
+static void write_pictures(GString *out, const gchar *name, Room *room)
+{
+    write_value(out, name, room, NULL, NULL, get_album(room).pictures);
+}
+
+static void write_picture_bytes(GString *out, const gchar *name, Room *room)
+{
+    write_value(out, name, room, NULL, NULL, get_album(room).bytes);
+}
+
+static void write_lost_pictures(GString *out, const gchar *name, Room *room)
+{
+    write_value(out, name, room, NULL, NULL, get_album(room).lost);
+}
+
 static void write_events(GString *out, const gchar *name, Room *room)
 {
     const GPtrArray *events = events_list(room->events);
@@ -421,6 +445,11 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
         "of them.", write_annotations);
     write_all(out, rooms, "annotation_bytes", "gauge", "Annotations that are kept.",
         write_annotation_bytes);
+    write_all(out, rooms, "pictures", "gauge", "Pictures of tracked frames that are kept.",
+        write_pictures);
+    write_all(out, rooms, "picture_bytes", "gauge", "The same in bytes.", write_picture_bytes);
+    write_all(out, rooms, "pictures_lost_total", "counter", "Pictures that could not be written.",
+        write_lost_pictures);
     write_all(out, rooms, "events_total", "counter", "Events that are listed, over restarts.",
         write_events);
     write_all(out, rooms, "event_bytes", "gauge", "Events that are kept, with their pictures.",

@@ -31,6 +31,19 @@ static Annotations *keep_annotations(const Settings *settings, const gchar *came
     return annotations;
 }
 
+/* Pictures belong to annotations: without these there are none. */
+static Album *keep_album(const Settings *settings, const gchar *camera, Annotations *annotations)
+{
+    Album *album;
+
+    if (!annotations || !settings->pictures)
+        return NULL;
+    album = album_new(settings->state_folder, camera, (guint64) settings->pictures << 20,
+        (GstClockTime) settings->pictures_every * GST_MSECOND);
+    annotations_set_album(annotations, album);
+    return album;
+}
+
 static void watch(const Settings *settings, Room *room)
 {
     GstPad *before = gst_element_get_static_pad(camera_get_track(room->camera), "sink");
@@ -39,6 +52,8 @@ static void watch(const Settings *settings, Room *room)
     room->small = small_new(before, settings->events ? SMALL_FRAMES : 1);
     room->events = events_new(room->camera, behind, room->small, room->objects,
         settings->state_folder, (guint64) settings->events << 20);
+    if (room->album)
+        album_watch(room->album, before);
     gst_object_unref(before);
     gst_object_unref(behind);
 }
@@ -46,11 +61,13 @@ static void watch(const Settings *settings, Room *room)
 Room *room_new(const Settings *settings, CameraSettings *of, const gchar *encoder, GError **error)
 {
     Annotations *annotations = keep_annotations(settings, of->name);
+    Album *album = keep_album(settings, of->name, annotations);
     Camera *camera = camera_new(of, encoder, annotations, error);
     Room *room;
 
     if (!camera) {
         g_clear_pointer(&annotations, annotations_free);
+        g_clear_pointer(&album, album_free);
         return NULL;
     }
     room = g_new0(Room, 1);
@@ -58,6 +75,7 @@ Room *room_new(const Settings *settings, CameraSettings *of, const gchar *encode
     room->camera = camera;
     room->objects = objects_new(camera, settings->state_folder, annotations);
     room->annotations = annotations;
+    room->album = album;
     watch(settings, room);
     return room;
 }
@@ -72,6 +90,7 @@ void room_free(Room *room)
     objects_free(room->objects);
     camera_free(room->camera);
     g_clear_pointer(&room->annotations, annotations_free);
+    g_clear_pointer(&room->album, album_free);
     settings_free_camera(room->settings);
     g_free(room);
 }

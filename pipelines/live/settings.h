@@ -82,6 +82,8 @@ typedef struct {
     gchar *state_folder;              /* of saved tracks */
     gint max_viewers;                 /* open pages, and RTSP sessions, each */
     gint annotations;                 /* MiB that are kept of each camera */
+    gint pictures;                    /* MiB that are kept of each camera; 0: none */
+    gint pictures_every;              /* ms between two of them */
     gint events;                      /* MiB that are kept of each camera; 0: none */
     gint api;                         /* an ApiRights */
     gint keep_tracks;                 /* s: age of tracks that are found again; 0: none are kept */

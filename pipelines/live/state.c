@@ -3,6 +3,18 @@
 
 #include "message.h"
 
+static void add_pictures(JsonBuilder *b, Room *room)
+{
+    AlbumStats stats = {0};
+
+    if (room->album)
+        album_get_stats(room->album, &stats);
+    message_add_count(b, "pictures", stats.pictures);
+    message_add_count(b, "pictureBytes", stats.bytes);
+    message_add_count(b, "mostPictureBytes", room->album ? album_get_most(room->album) : 0);
+    message_add_count(b, "lostPictures", stats.lost);
+}
+
 void state_add_annotations(JsonBuilder *b, Room *room)
 {
     AnnotationsStats stats = {0};
@@ -18,6 +30,7 @@ void state_add_annotations(JsonBuilder *b, Room *room)
     message_add_count(b, "forgotten", stats.forgotten);
     message_add_count(b, "lost", stats.lost);
     message_add_text(b, "fault", stats.fault);
+    add_pictures(b, room);
     json_builder_end_object(b);
 }
 

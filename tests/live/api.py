@@ -231,7 +231,7 @@ def read_all(tester):
     program = tester.program
     tester.ask('PATCH', '/api/cameras/demo', 200, {'initial-prompt': BOX, 'flip': None})
     end = time.monotonic() + 60
-    while not (events := tester.ask('GET', '/api/cameras/demo/events', 200))['events'] or program.get('/annotations/demo.json')[0] != 200:
+    while not (events := tester.ask('GET', '/api/cameras/demo/events', 200))['events'] or program.get('/annotations/demo.coco.zip')[0] != 200:
         check(time.monotonic() < end, f'nothing is tracked: {events}')
         time.sleep(0.1)
     check(events['events'][0]['kind'] == 'appeared', f'the events are {events}')
@@ -245,10 +245,10 @@ def read_all(tester):
         tester.ask('GET', f'/api/cameras/nobody{end}', 404)
     for end in ('999999.jpg', '0.jpg', '0.5.jpg', 'x.jpg', f'{2**64}.jpg'):
         tester.ask('GET', f'/api/cameras/demo/events/{end}', 404)
-    for path in ('/mjpeg/nobody', '/annotations/nobody.json', '/annotations/nobody.jsonl', '/annotations/nobody.video.json', '/camera/nobody/', '/nothing.js'):
+    for path in ('/mjpeg/nobody', '/annotations/nobody.json', '/annotations/nobody.jsonl', '/annotations/nobody.video.json', '/annotations/nobody.yolo.zip', '/camera/nobody/', '/nothing.js'):
         tester.ask('GET', path, 404)
     for path in ('/metrics', '/healthz', '/', f'/live-{program.port}/', '/main.js', '/style.css', '/cameras.js', '/annotations/demo.jsonl', '/annotations/demo.json',
-                 '/annotations/demo.video.json', '/api/openapi.json'):
+                 '/annotations/demo.video.json', '/annotations/demo.coco.zip', '/annotations/demo.yolo.zip', '/api/openapi.json'):
         if path.startswith('/live'):
             check(program.ask('GET', path)[0] == 200, f'{path} is not served')
         else:
@@ -282,7 +282,7 @@ def open_streams(tester):
 
 def wait(tester):
     """What there is not yet: nothing was tracked, and a camera that gives nothing."""
-    for end in ('json', 'jsonl', 'video.json'):
+    for end in ('json', 'jsonl', 'video.json', 'coco.zip', 'yolo.zip'):
         tester.ask('GET', f'/annotations/demo.{end}', 503)
     tester.ask('POST', '/api/cameras', 201, {'name': 'away', 'source': '/dev/video97'})
     camera = tester.ask('GET', '/api/cameras/away', 200)

@@ -139,7 +139,7 @@ async def name_disc(program):
 
 
 def refuse(program):
-    for path in ('/annotations/disc.json', '/annotations/disc.jsonl', '/annotations/disc.video.json'):
+    for path in ('/annotations/disc.json', '/annotations/disc.jsonl', '/annotations/disc.video.json', '/annotations/disc.coco.zip'):
         check(program.get(path, token=False)[0] == 401, f'{path} without token is not refused')
         check(program.get(path, headers={'Origin': 'http://evil.example'})[0] == 403, f'{path} for a foreign page')
     for path in ('', 'disc', 'disc.xml', 'disc.json.json', 'disc.video', 'disc.video.jsonl', 'disc.video.video.json', '.json', 'x.json', '../disc.json', 'disc%00.json'):
@@ -201,7 +201,7 @@ def test_forms(build, film):
         check(len(get_lines(program)) >= len(lines), 'annotations of an object that was removed are gone')
         check(get_frames(program, 'lost') == 0, 'frames were lost')
         left = [name for name in os.listdir(f'{program.folder.name}/state')
-                if not name.startswith(('disc.undo-', 'disc.kept.')) and name not in ('disc.00000001.annotations', 'disc.1.events')]
+                if not name.startswith(('disc.undo-', 'disc.kept.')) and name not in ('disc.00000001.annotations', 'disc.1.events', 'disc.pictures')]
         check(not left, f'files are left in the folder: {left}')
 
 

@@ -3,8 +3,6 @@
 
 import { $, say } from './dom.js';
 
-const endings = { coco: 'json', lines: 'jsonl' };
-
 const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 
 function span(seconds) {
@@ -12,19 +10,31 @@ function span(seconds) {
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
+// A link without a file leads nowhere.
+function link(id, camera, ending, exists) {
+  const href = `annotations/${encodeURIComponent(camera)}.${ending}`;
+  if (!exists) $(id).removeAttribute('href');
+  else if ($(id).getAttribute('href') !== href) $(id).href = href;
+}
+
+function tell({ frames, bytes, seconds, pictures, pictureBytes, forgotten, mostBytes }) {
+  if (!frames) return mostBytes ? 'Tracked frames are kept for a download.' : 'No annotations are kept.';
+  return `${frames} tracked frames in ${span(seconds)}, ${size(bytes)}` + (pictures ? `, with ${pictures} pictures, ${size(pictureBytes)}` : '') +
+    (forgotten ? '; older ones are given up' : '');
+}
+
 // Of a camera's state; hello says where the program keeps things.
 export function showAnnotations(camera, a, { folder, keepTracks }) {
-  for (const [id, ending] of Object.entries(endings)) {
-    const href = `annotations/${encodeURIComponent(camera)}.${ending}`;
-    if (!a.frames) $(id).removeAttribute('href');
-    else if ($(id).getAttribute('href') !== href) $(id).href = href;
-  }
-  say($('kept'), a.frames ? `${a.frames} tracked frames in ${span(a.seconds)}, ${size(a.bytes)}` +
-    (a.forgotten ? '; older ones are given up' : '') : a.mostBytes ? 'Tracked frames are kept for a download.' :
-    'No annotations are kept.');
-  const kinds = [...(a.mostBytes ? [`annotations (at most ${size(a.mostBytes)})`] : []), 'saves',
+  link('coco-set', camera, 'coco.zip', a.pictures);
+  link('yolo-set', camera, 'yolo.zip', a.pictures);
+  link('coco', camera, 'json', a.frames);
+  link('lines', camera, 'jsonl', a.frames);
+  say($('kept'), tell(a));
+  const kinds = [...(a.mostBytes ? [`annotations (at most ${size(a.mostBytes)})`] : []),
+    ...(a.mostPictureBytes ? [`pictures (at most ${size(a.mostPictureBytes)})`] : []), 'saves',
     ...(keepTracks ? ['objects with their names (every minute)'] : [])];
   say($('where'), `Kept over restarts in ${folder} of the server: ${kinds.join(', ')}.`);
-  $('loss').hidden = !a.lost;
-  say($('loss'), `${a.lost} frames are missing. ${a.fault}`);
+  const lost = [...(a.lost ? [`${a.lost} frames are missing. ${a.fault}`] : []), ...(a.lostPictures ? [`${a.lostPictures} pictures are missing.`] : [])];
+  $('loss').hidden = !lost.length;
+  say($('loss'), lost.join(' '));
 }

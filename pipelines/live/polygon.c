@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "polygon.h"
+
+#include <string.h>
+
+#define SPECK 16 /* sides of pixels around it: less is left out if there is more */
+
+/* A mask with a margin of one pixel. */
+typedef struct {
+    guint8 *cells, *seen; /* seen: upper edges of pixels that a loop has followed */
+    gint width, height, stride;
+} Field;
+
+typedef struct {
+    gint x, y;
+} Corner;
+
+/* One of COCO's numbers; -1 at the end, and where there is none. */
+static gboolean read_number(const gchar **counts, gint64 *value)
+{
+    guint shift = 0;
+    gint c;
+
+    *value = 0;
+    do {
+        c = *(*counts) - 48;
+        if (!**counts || c < 0 || c > 63 || shift > 35)
+            return FALSE;
+        (*counts)++;
+        *value |= (gint64) (c & 31) << shift;
+        shift += 5;
+    } while (c & 32);
+    if (c & 16)
+        *value -= (gint64) 1 << shift;
+    return TRUE;
+}
+
+static void fill_run(Field *f, gint64 from, gint64 to)
+{
+    gint64 i;
+
+    for (i = from; i < to; i++)
+        f->cells[(i % f->height + 1) * f->stride + i / f->height + 1] = 1;
+}
+
+/* Column by column, runs of others first; from the third on they are differences to the one before
+ * the last. */
+static gboolean fill(Field *f, const gchar *counts)
+{
+    const gint64 all = (gint64) f->width * f->height;
+    gint64 before[2] = {0}, at = 0, run;
+    guint n;
+
+    for (n = 0; *counts; n++) {
+        if (!read_number(&counts, &run))
+            return FALSE;
+        run += n > 2 ? before[n & 1] : 0;
+        if (run < 0 || run > all - at)
+            return FALSE;
+        if (n & 1)
+            fill_run(f, at, at + run);
+        before[n & 1] = run;
+        at += run;
+    }
+    return at == all;
+}
+
+/* Follows the edge between pixels with the mask on the right; what touches at a corner is apart.
+ * Corners alone are kept. Returns its length in sides of pixels. */
+static guint follow(Field *f, gint x, gint y, GArray *loop)
+{
+    static const gint ahead[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}}; /* right, down, left, up */
+    /* The pixel at a corner that is right of one who goes so. */
+    static const gint beside[4][2] = {{0, 0}, {-1, 0}, {-1, -1}, {0, -1}};
+    const Corner start = {x, y};
+    guint turn = 0, steps = 0, left;
+
+    g_array_append_val(loop, start);
+    do {
+        const guint before = turn;
+
+        if (!turn)
+            f->seen[(y + 1) * f->stride + x + 1] = 1;
+        x += ahead[turn][0];
+        y += ahead[turn][1];
+        steps++;
+        left = (turn + 3) % 4;
+        if (!f->cells[(y + beside[turn][1] + 1) * f->stride + x + beside[turn][0] + 1])
+            turn = (turn + 1) % 4;
+        else if (f->cells[(y + beside[left][1] + 1) * f->stride + x + beside[left][0] + 1])
+            turn = left;
+        if (turn != before) {
+            const Corner corner = {x, y};
+
+            g_array_append_val(loop, corner);
+        }
+    } while (x != start.x || y != start.y || turn);
+    return steps;
+}
+
+static void append_corner(GString *to, const Field *f, Corner corner)
+{
+    gchar text[2][G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_string_append_printf(to, " %s %s",
+        g_ascii_formatd(text[0], sizeof *text, "%.6g", (gdouble) corner.x / f->width),
+        g_ascii_formatd(text[1], sizeof *text, "%.6g", (gdouble) corner.y / f->height));
+}
+
+/* Each loop ends where it began, and the line goes back the way that it came. */
+static void trace(Field *f, guint least, GString *to)
+{
+    GArray *loop = g_array_new(FALSE, FALSE, sizeof(Corner));
+    GArray *starts = g_array_new(FALSE, FALSE, sizeof(Corner));
+    gint x, y;
+    guint i;
+
+    for (y = 0; y < f->height; y++)
+        for (x = 0; x < f->width; x++) {
+            const gsize at = (gsize) (y + 1) * f->stride + x + 1;
+
+            if (!f->cells[at] || f->cells[at - f->stride] || f->seen[at])
+                continue;
+            g_array_set_size(loop, 0);
+            if (follow(f, x, y, loop) < least)
+                continue;
+            g_array_append_val(starts, g_array_index(loop, Corner, 0));
+            for (i = 0; i < loop->len; i++)
+                append_corner(to, f, g_array_index(loop, Corner, i));
+        }
+    for (i = starts->len; i > 2; i--)
+        append_corner(to, f, g_array_index(starts, Corner, i - 2));
+    g_array_unref(loop);
+    g_array_unref(starts);
+}
+
+gboolean polygon_append(GString *to, const gchar *counts, gint width, gint height)
+{
+    const gsize bytes = ((gsize) width + 2) * ((gsize) height + 2), before = to->len;
+    Field field = {.cells = g_malloc0(bytes), .seen = g_malloc0(bytes), .width = width,
+        .height = height, .stride = width + 2};
+
+    if (fill(&field, counts)) {
+        trace(&field, SPECK, to);
+        if (to->len == before) { /* a speck is all that there is */
+            memset(field.seen, 0, bytes);
+            trace(&field, 0, to);
+        }
+    }
+    g_free(field.cells);
+    g_free(field.seen);
+    return to->len > before;
+}
