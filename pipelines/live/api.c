@@ -51,12 +51,12 @@ static void answer_json(SoupServerMessage *message, guint status, JsonBuilder *b
     g_string_free(text, TRUE);
 }
 
-static void answer_jpeg(SoupServerMessage *message, GBytes *jpeg)
+static void answer_bytes(SoupServerMessage *message, const gchar *type, GBytes *bytes)
 {
-    gsize bytes;
-    const gchar *data = g_bytes_get_data(jpeg, &bytes);
-
-    answer(message, SOUP_STATUS_OK, "image/jpeg", data, bytes);
+    soup_server_message_set_status(message, SOUP_STATUS_OK, NULL);
+    soup_message_headers_set_content_type(soup_server_message_get_response_headers(message), type,
+        NULL);
+    soup_message_body_append_bytes(soup_server_message_get_response_body(message), bytes);
 }
 
 static Room *find_room(Api *api, const gchar *name)
@@ -236,7 +236,7 @@ static void on_encoded(GObject *object, GAsyncResult *result, gpointer data)
         shot->room->still_us = g_get_monotonic_time();
     }
     if (!shot->later->gone && jpeg)
-        answer_jpeg(shot->later->message, jpeg);
+        answer_bytes(shot->later->message, "image/jpeg", jpeg);
     else if (!shot->later->gone)
         refuse(shot->later->message, SOUP_STATUS_INTERNAL_SERVER_ERROR,
             "The picture cannot be encoded.\n");
@@ -255,7 +255,7 @@ static void serve_picture(const Call *call)
     Shot *shot;
 
     if (room->still && g_get_monotonic_time() - room->still_us < STILL_US) {
-        answer_jpeg(call->message, room->still);
+        answer_bytes(call->message, "image/jpeg", room->still);
         return;
     }
     sample = small_take(room->small, GST_CLOCK_TIME_NONE);
@@ -306,11 +306,26 @@ static void serve_event(const Call *call)
         events_read(call->room->events, number) : NULL;
 
     if (jpeg)
-        answer_jpeg(call->message, jpeg);
+        answer_bytes(call->message, "image/jpeg", jpeg);
     else
         refuse(call->message, SOUP_STATUS_NOT_FOUND,
             "There is no such event any more, or it has no picture.\n");
     g_clear_pointer(&jpeg, g_bytes_unref);
+}
+
+static void serve_clip(const Call *call)
+{
+    guint64 number;
+    GBytes *clip = call->room->clips &&
+        g_ascii_string_to_unsigned(call->last, 10, 1, G_MAXINT64, &number, NULL) ?
+        clips_read(call->room->clips, number) : NULL;
+
+    if (clip)
+        answer_bytes(call->message, "video/mp4", clip);
+    else
+        refuse(call->message, SOUP_STATUS_NOT_FOUND,
+            "There is no clip of such an event, or not yet.\n");
+    g_clear_pointer(&clip, g_bytes_unref);
 }
 
 /* ---- Paths */
@@ -327,6 +342,7 @@ static const Route routes[] = {
     {"/api/cameras/{camera}/picture.jpg", "GET, HEAD", serve_picture},
     {"/api/cameras/{camera}/events", "GET, HEAD", serve_events},
     {"/api/cameras/{camera}/events/{number}.jpg", "GET, HEAD", serve_event},
+    {"/api/cameras/{camera}/events/{number}.mp4", "GET, HEAD", serve_clip},
 };
 
 /* Puts what stands for each name in brackets into @values, of two; free with g_free(). */

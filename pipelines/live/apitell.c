@@ -191,13 +191,14 @@ static void add_box(JsonBuilder *b, const gdouble *box)
     json_builder_end_array(b);
 }
 
-static void add_event(JsonBuilder *b, const Event *event)
+static void add_event(JsonBuilder *b, Room *room, const Event *event)
 {
     GDateTime *utc = g_date_time_new_from_unix_utc(event->time_us / G_USEC_PER_SEC);
     gchar *second = utc ? g_date_time_format(utc, "%Y-%m-%dT%H:%M:%S") : g_strdup("");
     gchar *time = g_strdup_printf("%s.%03dZ", second,
         (gint) (event->time_us % G_USEC_PER_SEC / 1000));
     gchar *picture = g_strdup_printf("events/%" G_GUINT64_FORMAT ".jpg", event->number);
+    gchar *clip = g_strdup_printf("events/%" G_GUINT64_FORMAT ".mp4", event->number);
 
     json_builder_begin_object(b);
     message_add_count(b, "number", event->number);
@@ -213,11 +214,14 @@ static void add_event(JsonBuilder *b, const Event *event)
         add_box(b, event->box);
     if (event->bytes)
         message_add_text(b, "picture", picture);
+    if (room->clips && clips_have(room->clips, event->number))
+        message_add_text(b, "clip", clip);
     json_builder_end_object(b);
     g_clear_pointer(&utc, g_date_time_unref);
     g_free(second);
     g_free(time);
     g_free(picture);
+    g_free(clip);
 }
 
 JsonBuilder *api_tell_events(Room *room, guint64 since, guint limit)
@@ -237,7 +241,7 @@ JsonBuilder *api_tell_events(Room *room, guint64 since, guint limit)
 
         if (event->number <= since)
             break;
-        add_event(b, event);
+        add_event(b, room, event);
     }
     json_builder_end_array(b);
     message_add_count(b, "kept", events->len);

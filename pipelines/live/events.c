@@ -24,6 +24,7 @@ struct Events {
     Camera *camera;
     Objects *objects;
     Small *small;
+    Clips *clips; /* NULL: none are made */
     const gchar *folder;
     guint64 most;
     GstPad *pad;
@@ -189,8 +190,13 @@ static void write_moment(gpointer data, gpointer user)
 static void begin_moment(Events *events, Moment *moment)
 {
     const gchar *name = objects_get_name(events->objects, moment->event->object);
+    const GstClockTime now = camera_get_time(events->camera);
+    const gint64 ago_us = MAX(g_get_real_time() - moment->event->time_us, 0);
+    const GstClockTime ago = (GstClockTime) ago_us * GST_USECOND;
 
     moment->event->number = ++events->number;
+    if (events->clips)
+        clips_note(events->clips, moment->event->number, now > ago ? now - ago : 0);
     moment->event->name = g_utf8_make_valid(*name ? name : moment->label, -1);
     g_thread_pool_push(events->pool, moment, NULL);
 }
@@ -263,8 +269,9 @@ Events *events_new(Camera *camera, GstPad *pad, Small *small, Objects *objects,
     return events;
 }
 
-void events_begin(Events *events)
+void events_begin(Events *events, Clips *clips)
 {
+    events->clips = clips;
     if (events->most) {
         events->shelf = shelf_new(events->folder, camera_get_name(events->camera), events->most,
             events->list);

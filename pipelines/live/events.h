@@ -3,6 +3,7 @@
 #ifndef LIVE_EVENTS_H
 #define LIVE_EVENTS_H
 
+#include "clips.h"
 #include "objects.h"
 #include "shelf.h"
 #include "small.h"
@@ -13,8 +14,9 @@ typedef struct Events Events;
  * others. @most: bytes to keep; 0: nothing is kept but the rate. */
 Events *events_new(Camera *camera, GstPad *pad, Small *small, Objects *objects,
     const gchar *folder, guint64 most);
-/* Reads what was kept, and takes what comes from now on. No other one may be at these files. */
-void events_begin(Events *events);
+/* Reads what was kept, and takes what comes from now on. No other one may be at these files.
+ * @clips: is told of each event; NULL: there are none. */
+void events_begin(Events *events, Clips *clips);
 /* The streams must have stopped. Waits for what is being written. */
 void events_end(Events *events);
 void events_free(Events *events);

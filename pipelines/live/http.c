@@ -233,8 +233,10 @@ static void on_page(SoupServer *server, SoupServerMessage *message, const char *
         {".css", "text/css; charset=utf-8"},
         {".svg", "image/svg+xml"},
     };
+    static const gchar *const pages[][2] = {{"/cameras", "/cameras.html"},
+        {"/events", "/events.html"}};
     Http *http = data;
-    const gchar *inner;
+    const gchar *inner, *full;
     gsize i;
 
     if (soup_server_message_get_status(message))
@@ -250,12 +252,14 @@ static void on_page(SoupServer *server, SoupServerMessage *message, const char *
         serve_start(http, message, inner, query);
         return;
     }
-    if (!strcmp(strip(http, path), "/cameras")) {
-        if (is_settled(http, message, path, query, "cameras", ""))
-            pages_serve(message, "/cameras.html", "text/html; charset=utf-8");
+    path = strip(http, full = path);
+    for (i = 0; i < G_N_ELEMENTS(pages); i++) {
+        if (strcmp(path, pages[i][0]))
+            continue;
+        if (is_settled(http, message, full, query, pages[i][0] + 1, ""))
+            pages_serve(message, pages[i][1], "text/html; charset=utf-8");
         return;
     }
-    path = strip(http, path);
     for (i = 0; i < G_N_ELEMENTS(types); i++) {
         if (g_str_has_suffix(path, types[i][0])) {
             pages_serve(message, path, types[i][1]);

@@ -17,6 +17,7 @@ typedef struct {
     Camera *camera;
     Objects *objects;
     Annotations *annotations; /* NULL: none are kept */
+    Clips *clips;             /* around events; NULL: none are made */
     Album *album;             /* their pictures; NULL: none are kept */
     Keeper *keeper;           /* NULL: no tracks are kept */
     Small *small;

@@ -22,6 +22,7 @@ static const Key live_keys[] = {
     {"pictures-every", KEY_NUMBER, G_STRUCT_OFFSET(Settings, pictures_every), 0, 3600000, 1000,
         NULL},
     {"events", KEY_NUMBER, G_STRUCT_OFFSET(Settings, events), 0, 1024, 16, NULL},
+    {"clips", KEY_NUMBER, G_STRUCT_OFFSET(Settings, clips), 0, 65536, 0, NULL},
     {"api", KEY_CHOICE, G_STRUCT_OFFSET(Settings, api), 0, 0, 0, "change|read"},
     {"keep-tracks", KEY_NUMBER, G_STRUCT_OFFSET(Settings, keep_tracks), 0, 1000000, 3600, NULL},
 };

@@ -337,6 +337,11 @@ static void write_event_bytes(GString *out, const gchar *name, Room *room)
     write_value(out, name, room, NULL, NULL, stats.bytes);
 }
 
+static void write_clip_bytes(GString *out, const gchar *name, Room *room)
+{
+    write_value(out, name, room, NULL, NULL, room->clips ? clips_get_bytes(room->clips) : 0);
+}
+
 static void write_viewers(GString *out, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp)
 {
     HubCounts counts;
@@ -454,6 +459,7 @@ gchar *metrics_write(GPtrArray *rooms, Hub *hub, Mjpeg *mjpeg, Rtsp *rtsp, Door 
         write_events);
     write_all(out, rooms, "event_bytes", "gauge", "Events that are kept, with their pictures.",
         write_event_bytes);
+    write_all(out, rooms, "clip_bytes", "gauge", "Clips that are kept.", write_clip_bytes);
     write_viewers(out, hub, mjpeg, rtsp);
     write_doors(out, door, rtsp_get_door(rtsp));
     write_process(out);

@@ -85,6 +85,7 @@ void room_free(Room *room)
     g_clear_pointer(&room->keeper, keeper_free);
     camera_stop(room->camera);
     events_free(room->events);
+    g_clear_pointer(&room->clips, clips_free);
     small_free(room->small);
     g_clear_pointer(&room->still, g_bytes_unref);
     objects_free(room->objects);
@@ -182,6 +183,7 @@ static void leave(Rooms *rooms, Room *room, const Room *next)
     rtsp_remove(rooms->rtsp, room->camera);
     camera_stop(room->camera);
     events_end(room->events);
+    g_clear_pointer(&room->clips, clips_free);
     log_info("camera-ended", "camera", G_TYPE_STRING, room->settings->name, NULL);
     g_ptr_array_add(rooms->leaving, room);
 }
@@ -190,7 +192,10 @@ void rooms_enter(Rooms *rooms, Room *room)
 {
     if (rooms->settings->keep_tracks)
         room->keeper = keeper_new(room->camera, room->objects, rooms->settings->keep_tracks);
-    events_begin(room->events);
+    if (rooms->settings->clips && rooms->settings->events)
+        room->clips = clips_new(rooms->settings->state_folder, room->settings->name,
+            camera_get_clean(room->camera), (guint64) rooms->settings->clips << 20);
+    events_begin(room->events, room->clips);
     rtsp_add(rooms->rtsp, room->camera);
 }
 

@@ -85,6 +85,7 @@ typedef struct {
     gint pictures;                    /* MiB that are kept of each camera; 0: none */
     gint pictures_every;              /* ms between two of them */
     gint events;                      /* MiB that are kept of each camera; 0: none */
+    gint clips;                       /* MiB of them that are kept of each camera; 0: none */
     gint api;                         /* an ApiRights */
     gint keep_tracks;                 /* s: age of tracks that are found again; 0: none are kept */
     gchar *file;                      /* the key file; NULL: none */

@@ -25,7 +25,7 @@ LIVE = ROOT / 'pipelines/live'
 BOX = 'box,x=0.2,y=0.25,w=0.25,h=0.25,normalized=true'
 # What this test does not provoke: viewers without end, connections without number, disks that are full, JPEG that fails.
 UNSEEN = {('getPicture', 500), ('getVideo', 503), ('changeCamera', 507), ('removeCamera', 507), ('getLines', 507), ('getCoco', 507),
-          ('getCocoVideo', 507), ('getHealth', 503), ('addCamera', 507)}
+          ('getCocoVideo', 507), ('getCocoSet', 507), ('getYoloSet', 507), ('getEventClip', 200), ('getHealth', 503), ('addCamera', 507)}
 FULL = 503  # of each path, if there are too many connections
 GENERAL = (400, FULL)  # of each path; 400: HTTP that libsoup cannot read
 
@@ -37,6 +37,7 @@ def read_routes():
     routes.update({path: set(methods.lower().split(', ')) - {'head'} for path, methods in
                    re.findall(r'\{"(/api/[^"]+)", "([A-Z, ]+)", \w+\}', (LIVE / 'api.c').read_text())})
     routes.update({path: {'get'} for path in re.findall(r'strcmp\(strip\(http, path\), "(/[^"]*)"\)\) \{', http)})
+    routes.update({path: {'get'} for path in re.findall(r'\{"(/[a-z]+)", "/[a-z]+\.html"\}', http)})
     for name in re.findall(r'<file>([^<]+)</file>', (LIVE / 'page/page.gresource.xml').read_text()):
         if name.endswith(('.js', '.css')):
             routes[f'/{name}'] = {'get'}
@@ -241,23 +242,23 @@ def read_all(tester):
     tester.ask('GET', '/api/cameras/demo/events?since=1&limit=1', 200)
     for query in ('since=-1', 'since=x', 'limit=0', 'limit=1001', 'limit=', 'since=99999999999999999999'):
         tester.ask('GET', f'/api/cameras/demo/events?{query}', 400)
-    for end in ('', '/events', '/events/1.jpg', '/picture.jpg'):
+    for end in ('', '/events', '/events/1.jpg', '/events/1.mp4', '/picture.jpg'):
         tester.ask('GET', f'/api/cameras/nobody{end}', 404)
-    for end in ('999999.jpg', '0.jpg', '0.5.jpg', 'x.jpg', f'{2**64}.jpg'):
+    for end in ('999999.jpg', '0.jpg', '0.5.jpg', 'x.jpg', f'{2**64}.jpg', '1.mp4', 'x.mp4'):
         tester.ask('GET', f'/api/cameras/demo/events/{end}', 404)
-    for path in ('/mjpeg/nobody', '/annotations/nobody.json', '/annotations/nobody.jsonl', '/annotations/nobody.video.json', '/annotations/nobody.yolo.zip', '/camera/nobody/', '/nothing.js'):
+    for path in ('/mjpeg/nobody', '/annotations/nobody.json', '/annotations/nobody.jsonl', '/annotations/nobody.video.json', '/annotations/nobody.coco.zip', '/annotations/nobody.yolo.zip', '/camera/nobody/', '/nothing.js'):
         tester.ask('GET', path, 404)
-    for path in ('/metrics', '/healthz', '/', f'/live-{program.port}/', '/main.js', '/style.css', '/cameras.js', '/annotations/demo.jsonl', '/annotations/demo.json',
+    for path in ('/metrics', '/healthz', '/', f'/live-{program.port}/', '/main.js', '/style.css', '/cameras.js', '/events.js', '/annotations/demo.jsonl', '/annotations/demo.json',
                  '/annotations/demo.video.json', '/annotations/demo.coco.zip', '/annotations/demo.yolo.zip', '/api/openapi.json'):
         if path.startswith('/live'):
             check(program.ask('GET', path)[0] == 200, f'{path} is not served')
         else:
             tester.ask('GET', path, 200)
-    for path in ('/api/cameras', '/cameras', '/camera/demo/', '/metrics'):
+    for path in ('/api/cameras', '/cameras', '/events', '/camera/demo/', '/metrics'):
         status, body, headers = program.ask('GET', f'/live-{program.port}{path}')
         check(status == 200, f'{path} below the base gives {status}')
         tester.note('GET', path, status, body, headers)
-    for path in ('/cameras', '/camera/demo/'):
+    for path in ('/cameras', '/events', '/camera/demo/'):
         tester.ask('GET', path, 303)
     tester.ask('GET', '/?token=test-token', 303, token=False)
     for path in ('/api/cameras', '/api/cameras/demo/events', '/api/openapi.json', '/cameras'):
@@ -327,7 +328,7 @@ def main(build):
 
 
 # Of the general ones, those that a request brings about.
-MUST = {('addCamera', 400), ('changeCamera', 400), ('listEvents', 400), ('getPicture', FULL), ('getLines', FULL), ('getCoco', FULL), ('getCocoVideo', FULL),
+MUST = {('addCamera', 400), ('changeCamera', 400), ('listEvents', 400), ('getPicture', FULL), ('getLines', FULL), ('getCoco', FULL), ('getCocoVideo', FULL), ('getCocoSet', FULL), ('getYoloSet', FULL),
         ('openSocket', 400), ('openSocketOf', 400)}
 CONFIG = os.memfd_create('live.conf')
 os.write(CONFIG, b'[live]\napi=read\n')

@@ -6,8 +6,8 @@ import re
 
 MOST = 60 << 10
 PAGE = pathlib.Path(__file__).resolve().parents[2] / 'pipelines/live/page'
-# cameras.js is the other page's, the grid's.
-scripts = {path.name: path.read_text(encoding='utf-8') for path in sorted(PAGE.glob('*.js')) if path.name != 'cameras.js'}
+# These are of pages of their own.
+scripts = {path.name: path.read_text(encoding='utf-8') for path in sorted(PAGE.glob('*.js')) if path.name not in ('cameras.js', 'events.js')}
 code = {name: '\n'.join(line for line in text.splitlines() if not line.lstrip().startswith('//')) for name, text in scripts.items()}
 size = sum(len(text.encode()) for text in code.values())
 print(*(f'{name} {len(text.encode())}' for name, text in code.items()), sep='\n')
