@@ -3,6 +3,7 @@
 
 #include "chunk.h"
 #include "fault.h"
+#include "object.h"
 #include "picture.h"
 #include "secret.h"
 #include "source.h"
@@ -348,9 +349,13 @@ static GstBusSyncReply on_sync(GstBus *bus, GstMessage *message, gpointer data)
     return GST_BUS_PASS;
 }
 
-/* Of a file that is there, what cannot be decoded will not be decoded another time. */
-static Fault classify(const GError *error)
+/* Of a file that is there, what cannot be decoded will not be decoded another time. Credentials may
+ * be others then. */
+static Fault classify(const Leg *leg, const GError *error)
 {
+    if (object_is(leg->source.uri) && g_error_matches(error, GST_RESOURCE_ERROR,
+        GST_RESOURCE_ERROR_NOT_AUTHORIZED))
+        return FAULT_TRANSIENT;
     if (error->domain == GST_STREAM_ERROR || error->domain == GST_CORE_ERROR)
         return FAULT_PERMANENT;
     if (error->domain == GST_RESOURCE_ERROR && (error->code == GST_RESOURCE_ERROR_NOT_FOUND ||
@@ -372,7 +377,7 @@ static void note_no_jump(Leg *leg, const GError *error)
 static void end_by(Leg *leg, Fault fault, const gchar *begin, GError *why)
 {
     gchar *text = g_strconcat(begin, why->message, NULL);
-    gchar *hidden = secret_hide(text, leg->source.uri);
+    gchar *hidden = secret_hide(text, leg->source.url);
 
     end(leg, LEG_FAILED, g_error_new_literal(BATCH_FAULT, fault, hidden));
     g_error_free(why);
@@ -394,10 +399,10 @@ static void on_error(Leg *leg, GstMessage *message)
     if (is_error && is_source) {
         begin = g_strdup_printf("'%s' cannot be read: ", leg->source.uri);
         note_no_jump(leg, error);
-        end_by(leg, classify(error), begin, error);
+        end_by(leg, classify(leg, error), begin, error);
         g_free(begin);
     } else if (is_error) {
-        end_by(leg, is_refusal(message) ? FAULT_PERMANENT : classify(error), "", error);
+        end_by(leg, is_refusal(message) ? FAULT_PERMANENT : classify(leg, error), "", error);
     } else if (is_source) {
         end_by(leg, FAULT_PERMANENT, "the video is damaged: ", error);
     } else {

@@ -3,6 +3,7 @@
 
 #include "fault.h"
 #include "document.h"
+#include "object.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,7 +62,7 @@ static gboolean check_id(const gchar *id, gboolean planned, GError **error)
 /* A path or a URI of a kind that GStreamer reads from here. */
 static gchar *read_uri(const gchar *text, const gchar *folder, GError **error)
 {
-    static const gchar *const kinds[] = {"file", "http", "https"};
+    static const gchar *const kinds[] = {"file", "http", "https", "s3"};
     gchar *scheme, *path, *uri = NULL;
     gsize i;
 
@@ -80,8 +81,10 @@ static gchar *read_uri(const gchar *text, const gchar *folder, GError **error)
         uri = !strcmp(scheme, kinds[i]) ? g_strdup(text) : NULL;
     path = uri ? item_get_path(uri) : NULL;
     if (!uri || (!strcmp(scheme, "file") && !path)) {
-        fault_set(error, FAULT_SETTINGS, "the URI '%s' is not one of file://, http:// and https://",
-            text);
+        fault_set(error, FAULT_SETTINGS, "the URI '%s' is not one of file://, http://, https:// "
+            "and s3://", text);
+        g_clear_pointer(&uri, g_free);
+    } else if (object_is(uri) && !object_check(uri, error)) {
         g_clear_pointer(&uri, g_free);
     }
     g_free(scheme);

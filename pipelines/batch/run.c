@@ -3,6 +3,7 @@
 
 #include "fault.h"
 #include "job.h"
+#include "object.h"
 #include "progress.h"
 #include "shards.h"
 #include "steal.h"
@@ -245,6 +246,24 @@ static gint work(Run *r, const Options *o, gint64 shard)
     return result;
 }
 
+/* Settings that are wrong for one video of a store are wrong for all: no item is to fail then. */
+static gboolean check_objects(const GPtrArray *items, GError **error)
+{
+    const gchar *uri = NULL;
+    gchar *url;
+    guint i, n;
+
+    for (i = 0; i < items->len && !uri; i++) {
+        const Item *item = g_ptr_array_index(items, i);
+
+        for (n = 0; item->uris[n] && !uri; n++)
+            uri = object_is(item->uris[n]) ? item->uris[n] : NULL;
+    }
+    url = uri ? object_get_url(uri, error) : NULL;
+    g_free(url);
+    return !uri || url;
+}
+
 gint run(const Options *o, GError **error)
 {
     static const gint signals[] = {SIGTERM, SIGINT, SIGUSR1};
@@ -262,7 +281,8 @@ gint run(const Options *o, GError **error)
     if (r.items && access(o->job, W_OK | X_OK))
         fault_set(error, FAULT_SETTINGS, "'%s' cannot be written to: %s", o->job,
             g_strerror(errno));
-    else if (r.items && job_check_model(&r.job, error) && job_open_store(&r.job,
+    else if (r.items && (r.job.pretend > 0 || check_objects(r.items, error)) &&
+        job_check_model(&r.job, error) && job_open_store(&r.job,
         o->patience, &r.control.interrupted, error) && (r.job.pretend > 0 ||
         keep_model(&r, error)))
         result = work(&r, o, shard);

@@ -7,6 +7,8 @@
 
 #define DAY_CHARACTERS 8
 #define HASH_BYTES 32
+/* Of a signed URL: a week, which is the most. */
+#define MOST_SECONDS 604800
 
 static gchar *get_variable(const gchar *name)
 {
@@ -67,29 +69,68 @@ static gchar *sign_text(const SignKeys *keys, const gchar *day, const gchar *tex
     return g_compute_hmac_for_string(G_CHECKSUM_SHA256, key, sizeof key, text, -1);
 }
 
+/* @query: of the URL, sorted and encoded; @headers: the lines of those that @names lists. */
+static gchar *get_signature(const SignKeys *keys, const SignRequest *r, const gchar *query,
+    const gchar *headers, const gchar *names, const gchar *scope)
+{
+    gchar *canonical = g_strdup_printf("%s\n%s\n%s\n%s\n%s\n%s", r->method, r->path, query,
+        headers, names, r->hash ? r->hash : "UNSIGNED-PAYLOAD");
+    gchar *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, canonical, -1);
+    gchar *text = g_strdup_printf("AWS4-HMAC-SHA256\n%s\n%s\n%s", r->date, scope, sum);
+    gchar *day = g_strndup(r->date, DAY_CHARACTERS);
+    gchar *signature = sign_text(keys, day, text);
+
+    g_free(day);
+    g_free(text);
+    g_free(sum);
+    g_free(canonical);
+    return signature;
+}
+
+static gchar *get_scope(const SignKeys *keys, const SignRequest *r)
+{
+    return g_strdup_printf("%.*s/%s/s3/aws4_request", DAY_CHARACTERS, r->date, keys->region);
+}
+
 gchar *sign_request(const SignKeys *keys, const SignRequest *r)
 {
     const gchar *names = keys->token ? "host;x-amz-content-sha256;x-amz-date;x-amz-security-token" :
         "host;x-amz-content-sha256;x-amz-date";
     gchar *token = keys->token ? g_strdup_printf("x-amz-security-token:%s\n", keys->token) :
         g_strdup("");
-    gchar *canonical = g_strdup_printf("%s\n%s\n\nhost:%s\nx-amz-content-sha256:%s\n"
-        "x-amz-date:%s\n%s\n%s\n%s", r->method, r->path, r->host, r->hash, r->date, token, names,
-        r->hash);
-    gchar *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, canonical, -1);
-    gchar *day = g_strndup(r->date, DAY_CHARACTERS);
-    gchar *scope = g_strdup_printf("%s/%s/s3/aws4_request", day, keys->region);
-    gchar *text = g_strdup_printf("AWS4-HMAC-SHA256\n%s\n%s\n%s", r->date, scope, sum);
-    gchar *signature = sign_text(keys, day, text);
+    gchar *headers = g_strdup_printf("host:%s\nx-amz-content-sha256:%s\nx-amz-date:%s\n%s", r->host,
+        r->hash, r->date, token);
+    gchar *scope = get_scope(keys, r);
+    gchar *signature = get_signature(keys, r, "", headers, names, scope);
     gchar *header = g_strdup_printf("AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, "
         "Signature=%s", keys->id, scope, names, signature);
 
     g_free(signature);
-    g_free(text);
     g_free(scope);
-    g_free(day);
-    g_free(sum);
-    g_free(canonical);
+    g_free(headers);
     g_free(token);
     return header;
+}
+
+gchar *sign_query(const SignKeys *keys, const SignRequest *r)
+{
+    gchar *scope = get_scope(keys, r);
+    gchar *whose = g_strdup_printf("%s/%s", keys->id, scope);
+    gchar *credential = g_uri_escape_string(whose, NULL, FALSE);
+    gchar *token = keys->token ? g_uri_escape_string(keys->token, NULL, FALSE) : NULL;
+    gchar *query = g_strdup_printf("X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=%s&"
+        "X-Amz-Date=%s&X-Amz-Expires=%d%s%s&X-Amz-SignedHeaders=host", credential, r->date,
+        MOST_SECONDS, token ? "&X-Amz-Security-Token=" : "", token ? token : "");
+    gchar *headers = g_strdup_printf("host:%s\n", r->host);
+    gchar *signature = get_signature(keys, r, query, headers, "host", scope);
+    gchar *whole = g_strconcat(query, "&X-Amz-Signature=", signature, NULL);
+
+    g_free(signature);
+    g_free(headers);
+    g_free(query);
+    g_free(token);
+    g_free(credential);
+    g_free(whose);
+    g_free(scope);
+    return whole;
 }

@@ -17,12 +17,15 @@ void sign_clear_keys(SignKeys *keys);
 typedef struct {
     const gchar *method, *host;
     const gchar *path; /* percent-encoded, as it is sent; there is no query */
-    const gchar *hash; /* SHA-256 of the body, in hexadecimal */
+    const gchar *hash; /* SHA-256 of the body, in hexadecimal; NULL: it is not signed */
     const gchar *date; /* "20261128T091500Z" */
 } SignRequest;
 
 /* The header Authorization, for the headers Host, X-Amz-Content-Sha256, X-Amz-Date and, with a
  * token, X-Amz-Security-Token. Caller frees it. */
 gchar *sign_request(const SignKeys *keys, const SignRequest *request);
+
+/* The query of a URL that may be asked for a week by whoever has it. Caller frees it. */
+gchar *sign_query(const SignKeys *keys, const SignRequest *request);
 
 #endif

@@ -4,6 +4,7 @@
 #include "../run/container.h"
 #include "fault.h"
 #include "manifest.h"
+#include "object.h"
 
 #include <string.h>
 
@@ -13,6 +14,11 @@ gboolean source_open(Source *source, const gchar *uri, GError **error)
 
     memset(source, 0, sizeof *source);
     source->uri = g_strdup(uri);
+    source->url = object_is(uri) ? object_get_url(uri, error) : g_strdup(uri);
+    if (!source->url) {
+        source_close(source);
+        return FALSE;
+    }
     /* Phones turn the picture by a tag. */
     source->pipeline = gst_parse_launch_full("uridecodebin name=decoder videoconvert name=frames "
         "! videoflip video-direction=auto ! queue max-size-buffers=8 max-size-time=0 "
@@ -21,11 +27,12 @@ gboolean source_open(Source *source, const gchar *uri, GError **error)
     if (!source->pipeline) {
         fault_set(error, FAULT_SETTINGS, "the pipeline cannot be made: %s", why->message);
         g_error_free(why);
+        source_close(source);
         return FALSE;
     }
     gst_object_ref_sink(source->pipeline);
     source->decoder = gst_bin_get_by_name(GST_BIN(source->pipeline), "decoder");
-    g_object_set(source->decoder, "uri", uri, NULL);
+    g_object_set(source->decoder, "uri", source->url, NULL);
     streams_init(&source->streams, source->pipeline, source->decoder);
     return TRUE;
 }
@@ -38,6 +45,7 @@ void source_close(Source *source)
     }
     gst_clear_object(&source->decoder);
     gst_clear_object(&source->pipeline);
+    g_clear_pointer(&source->url, g_free);
     g_clear_pointer(&source->uri, g_free);
 }
 

@@ -8,6 +8,7 @@
 typedef struct {
     GstElement *pipeline, *decoder;
     gchar *uri;
+    gchar *url; /* what is read: secret, where the URI is an object's in a store */
     Streams streams;
 } Source;
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """samtrack-batch: results that go to an object store, here a small one that can fail, be slow and be away.
+Videos that are read from it by s3:// URIs.
 usage: store.py BUILD PROGRAM. PROGRAM: samtrack-batch with the scripted tracker."""
 import hashlib
 import hmac
@@ -10,6 +11,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 import urllib.parse
@@ -373,4 +375,98 @@ def signed(folder):
         check_secrets(said + read_all(job), SECRET, SESSION, KEY)
 
 
-run_parts([refuse, deliver, merge, faults, resume, race, signed])
+def check_query(handler):
+    """None, or what is wrong with a presigned URL."""
+    url = urllib.parse.urlsplit(handler.path)
+    told, query = dict(urllib.parse.parse_qsl(url.query)), url.query.rpartition('&X-Amz-Signature=')
+    date, scope = told.get('X-Amz-Date', ''), f'{told.get("X-Amz-Date", "")[:8]}/eu-central-1/s3/aws4_request'
+    if told.get('X-Amz-Credential') != f'{KEY}/{scope}' or told.get('X-Amz-Security-Token') != SESSION or told.get('X-Amz-Expires') != '604800':
+        return f'query {sorted(told)}'
+    parts = query[0].split('&')
+    if parts != sorted(parts) or told['X-Amz-SignedHeaders'] != 'host':
+        return f'order of {sorted(told)}'
+    headers = {'host': handler.headers['Host']}
+    return None if query[2] == get_signature(SECRET, scope, date, 'GET', url.path, query[0], headers, ['host'], 'UNSIGNED-PAYLOAD') else 'the signature'
+
+
+class Videos(http.server.BaseHTTPRequestHandler):
+    """A bucket of one object, of which parts may be asked for."""
+    def do_GET(self):
+        bucket, wrong = self.server, self.server.refuse(self)
+        bucket.asked.append(self.headers.get('Range'))
+        path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
+        if wrong or path != bucket.path:
+            bucket.wrong.append(wrong or path)
+            self.send_error(403 if wrong else 404)
+            return
+        first = int((re.fullmatch(r'bytes=(\d+)-\d*', self.headers.get('Range', '')) or [0, 0])[1])
+        self.send_response(206 if 'Range' in self.headers else 200)
+        self.send_header('Accept-Ranges', 'bytes')
+        self.send_header('Content-Range', f'bytes {first}-{len(bucket.data) - 1}/{len(bucket.data)}')
+        self.send_header('Content-Length', str(len(bucket.data) - first))
+        self.end_headers()
+        try:
+            self.wfile.write(bucket.data[first:])
+        except ConnectionError:
+            pass
+
+    def log_message(self, *_):
+        pass
+
+
+def inputs(folder):
+    """A video of a bucket, read by a signed URL, in chunks with a stop between them, has the lines of the file; its key is as it is."""
+    # The example of AWS's documents, for the check itself.
+    query = ('X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&'
+             'X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host')
+    check(get_signature('wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', '20130524/us-east-1/s3/aws4_request', '20130524T000000Z', 'GET', '/test.txt', query,
+                        {'host': 'examplebucket.s3.amazonaws.com'}, ['host'], 'UNSIGNED-PAYLOAD') ==
+          'aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404', 'the example of AWS')
+    if subprocess.run(['gst-inspect-1.0', '--exists', 'souphttpsrc'], check=False).returncode:
+        print('without souphttpsrc nothing is read over HTTP')
+        return
+    make_video(folder / 'v.mp4', 3)
+    item = {'id': 'v', 'uri': 'v.mp4', 'prompt': PROMPT}
+    whole = make_reference(folder, item)
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Videos)
+    server.path, server.data, server.asked, server.wrong, server.refuse = '/videos/cam 7/a+b?é~.mp4', (folder / 'v.mp4').read_bytes(), [], [], check_query
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f'http://127.0.0.1:{server.server_port}'
+    env = {**AWS, 'AWS_ENDPOINT_URL_S3': url + '/'}
+    item['uri'] = f's3:/{server.path}'
+
+    job = plan(folder, 'job', write_manifest(folder / 'm.jsonl', item), '--chunk=0.5')
+    said = [run(job, 75, **{**env, 'AWS_SECRET_ACCESS_KEY': 'another'})]
+    check(f"'{item['uri']}' cannot be read: " in said[0] and set(server.wrong) == {'the signature'}, f'{said}, {server.wrong}')
+    server.wrong.clear()
+    process = start('run', f'--job={job}', '--shard=0', SAMTRACK_SCRIPT='step,0,20000,0', **env)
+    while len(list(job.glob('parts/*/v/0*'))) < 4 and process.poll() is None:
+        time.sleep(0.005)
+    process.terminate()
+    said.append(process.communicate(timeout=60)[1])
+    check(process.returncode == 75, f'it ends with status {process.returncode}: {said[-1]}')
+    server.asked.clear()
+    said.append(run(job, **env))
+    check(any(text not in (None, 'bytes=0-') for text in server.asked) and not server.wrong, f'parts that were asked for: {server.asked}, {server.wrong}')
+    lines = [[{k: v for k, v in json.loads(line).items() if k != 'run'} for line in read(j, 'v').splitlines()] for j in (whole, job)]
+    check(lines[0] == lines[1] and len(lines[0]) == 90, 'lines of a video in a bucket')
+    check_secrets(said + read_all(job), SECRET, SESSION, KEY, 'X-Amz-Signature=')
+
+    item['uri'] = 's3://videos/none.mp4'
+    job = plan(folder, 'none', write_manifest(folder / 'm.jsonl', item))
+    said = run(job, 3, **env)
+    check("'s3://videos/none.mp4' cannot be read: " in said, said)
+    check_secrets([said, *read_all(job)], KEY, 'X-Amz-Signature=')
+    for more, wanted in (({'AWS_SECRET_ACCESS_KEY': ''}, 'AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not'),
+                         ({'AWS_ENDPOINT_URL_S3': 'ftp://host'}, 'make no URL'), ({'AWS_ENDPOINT_URL_S3': 'http://a:b@host'}, 'make no URL'),
+                         ({'AWS_ENDPOINT_URL_S3': '', 'AWS_ENDPOINT_URL': 'http://host/path'}, 'make no URL')):
+        said = run(plan(folder, f'settings{wanted[:4]}{len(str(more))}', folder / 'm.jsonl'), 2, **{**env, **more})
+        check(wanted in said, said)
+    # Without keys a URL is not signed, as that of a public bucket.
+    server.refuse = lambda handler: 'a query' if '?' in handler.path else None
+    run(plan(folder, 'public', write_manifest(folder / 'm.jsonl', {**item, 'uri': f's3:/{server.path}'})), AWS_ENDPOINT_URL=url, AWS_ENDPOINT_URL_S3='')
+    check(not server.wrong or server.wrong == ['/videos/none.mp4'] * len(server.wrong), f'{server.wrong}')
+    server.shutdown()
+
+
+run_parts([refuse, deliver, merge, faults, resume, race, signed, inputs])
