@@ -21,8 +21,8 @@ struct sam_device {
     size_t (*workspace_bytes)(const struct sam_queue *q);
     void (*finish)(struct sam_queue *q);
 
-    // Make the queue's context current for the calling thread, and restore the previous one. Both
-    // NULL: there is no context.
+    // Make the queue's context current for the calling thread, and restore the previous one; where
+    // queues share processors, what is between them is a share of these. Both NULL: neither.
     void (*enter)(struct sam_queue *q);
     void (*leave)(struct sam_queue *q);
 

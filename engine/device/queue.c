@@ -17,7 +17,7 @@ int sam_queue_start(struct sam_queue *q, const struct sam_device *device,
                               .stream = o->stream, .work_bytes = o->work_bytes };
     if (o->log)
         q->log = *o->log;
-    if (device->enter)
+    if (device->alloc)
         q->context = o->context, q->is_given = o->context;
     int status = device->open(q, o->ordinal, o->threads);
     if (!status && !o->to_plan && device->prepare) {

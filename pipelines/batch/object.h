@@ -12,8 +12,8 @@ gboolean object_is(const gchar *uri);
 gboolean object_check(const gchar *uri, GError **error);
 
 /* The URL that whoever reads the object is to ask, signed for as long as S3 allows (a week) with
- * the keys of the environment, or not signed if there are none. NULL with an error. Caller frees it; it
- * is secret. */
+ * the keys of the environment, or not signed if there are none. NULL with an error. Caller frees
+ * it; it is secret. */
 gchar *object_get_url(const gchar *uri, GError **error);
 
 #endif

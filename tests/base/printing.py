@@ -20,6 +20,7 @@ def get_programs(folder):
                              '--out', f'{folder}/out'],
         'tests/model/sam-stages': [*MODEL, '--golden', GOLDEN / 'click.safetensors'],
         'tests/bench/bench-steps': [*MODEL, '--side', '64', '--frames', '35'],
+        'tests/bench/bench-streams': [*MODEL, '--streams', '2', '--rounds', '1', '--ms', '1'],
         'pipelines/run/samtrack-run': ['--help'],
         'pipelines/live/samtrack-live': ['--help'],
         'pipelines/batch/samtrack-batch': ['--help'],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Eight trackers in eight threads give what one gives alone, to the last bit.
+// Eight trackers in eight threads give what one gives alone, to the last bit, however many
+// threads of the backend each has: most share those of the process.
 #include <pthread.h>
 
 #include "scene.h"
@@ -8,6 +9,7 @@ enum { THREADS = 8, FRAMES = 8, PIXELS = 64 * 64 };
 
 struct run {
     const char *model;
+    int threads; // of the backend
     float low_res[FRAMES][PIXELS];
     size_t count;
     int failed;
@@ -25,6 +27,7 @@ static void *play(void *arg)
     uint64_t id;
 
     p.max_objects = 2;
+    p.threads = run->threads;
     run->failed = !s || sam_tracker_open(&t, &p, NULL) || sam_tracker_prompt(t, &prompt, &id, NULL);
     for (int f = 0; f < FRAMES && !run->failed; f++) {
         struct sam_result r = SAM_RESULT_INIT;
@@ -38,14 +41,17 @@ static void *play(void *arg)
 
 int main(int argc, char **argv)
 {
+    static const int backend_threads[THREADS] = { 0, 0, 0, 0, 0, 2, 3, 7 };
     static struct run alone, run[THREADS];
     pthread_t thread[THREADS];
 
     alone.model = argv[1];
+    alone.threads = 1;
     play(&alone);
     expect(!alone.failed && alone.count, "alone: %zu numbers", alone.count);
     for (int i = 0; i < THREADS; i++) {
         run[i].model = argv[1];
+        run[i].threads = backend_threads[i];
         pthread_create(&thread[i], NULL, play, &run[i]);
     }
     for (int i = 0; i < THREADS; i++) {

@@ -187,7 +187,7 @@ struct sam_params {
     void *cuda_context, *cuda_stream;
 
     enum sam_precision precision;
-    int threads; // of the CPU backend, 0 .. SAM_MAX_THREADS; 0: one per processor
+    int threads; // of the CPU backend, 0 .. SAM_MAX_THREADS; 0: one per processor, in common
 
     int max_objects;     // 1 .. SAM_MAX_OBJECTS; open allocates memory for all of them
     int max_cond_frames; // prompted frames kept per object: the first and the latest; 2 .. 64

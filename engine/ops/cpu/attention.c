@@ -289,7 +289,7 @@ static void run_task(void *priv, int task, int thread)
 // threads end together. Tasks: many small items in one.
 static void divide(struct job *job, int num_queries)
 {
-    const int lanes = job->kernel->lanes, threads = sam_pool_threads(job->pool);
+    const int lanes = job->kernel->lanes, threads = sam_pool_width(job->pool);
     const int columns = (num_queries + lanes - 1) / lanes;
 
     job->shares = (columns + job->columns - 1) / job->columns;

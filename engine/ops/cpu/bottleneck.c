@@ -167,7 +167,7 @@ static void task(void *priv, int i, int thread)
 void sam_bottleneck_cpu(struct sam_queue *q, const struct sam_bottleneck *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
-    const int threads = sam_pool_threads(cpu->pool);
+    const int threads = sam_pool_width(cpu->pool);
     struct job job = { cpu, p, kernels(cpu, &p->expand), kernels(cpu, &p->project),
                        sam_queue_type(q), p->dst.h, 1 };
 

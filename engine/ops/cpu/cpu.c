@@ -105,7 +105,7 @@ static int cpu_open(struct sam_queue *q, int ordinal, int threads)
     return SAM_OK;
 no_memory:
     sam_queue_fail(q, SAM_ENOMEM, "out of memory: the CPU backend needs %zu bytes",
-                   sizeof(*cpu) + sam_pool_bytes(threads));
+                   sizeof(*cpu) + (size_t) sam_crew_count(threads) * SAM_POOL_WORKSPACE);
     return q->status;
 }
 
@@ -119,10 +119,21 @@ static void cpu_close(struct sam_queue *q)
     q->priv = NULL;
 }
 
+// Nothing is current on a CPU: what is between the two is a caller's share of the processors.
+static void cpu_enter(struct sam_queue *q)
+{
+    sam_pool_begin(sam_cpu(q)->pool);
+}
+
+static void cpu_leave(struct sam_queue *q)
+{
+    sam_pool_end(sam_cpu(q)->pool);
+}
+
 static size_t cpu_workspace_bytes(const struct sam_queue *q)
 {
     const struct sam_cpu *cpu = q->priv;
-    return sizeof(*cpu) + sam_pool_bytes(sam_pool_threads(cpu->pool));
+    return sizeof(*cpu) + sam_pool_bytes(cpu->pool);
 }
 
 const struct sam_device *sam_device_cpu(void)
@@ -132,6 +143,8 @@ const struct sam_device *sam_device_cpu(void)
         .open            = cpu_open,
         .close           = cpu_close,
         .workspace_bytes = cpu_workspace_bytes,
+        .enter           = cpu_enter,
+        .leave           = cpu_leave,
     };
     return &device;
 }

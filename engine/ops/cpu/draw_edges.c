@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "ops/cpu/boxes.h"
 #include "ops/cpu/cpu.h"
 #include "ops/ref/ref.h"
 
@@ -381,6 +382,7 @@ static void draw_task(void *priv, int i, int thread)
     if (y.begin == y.end)
         return;
     find_kinds(job, i, r);
+    memset(r->box, 0, (size_t) job->p->masks.logits.n * sizeof(*r->box));
     for (int first = 0, last; first < job->w; first = last) {
         const int kind = r->kind[first];
         for (last = first + 1; last < job->w && r->kind[last] == kind;)
@@ -392,20 +394,8 @@ static void draw_task(void *priv, int i, int thread)
         else if (kind != MIXED && kind != EMPTY)
             draw_solid(job, kind - 1, y, x, r);
     }
-}
-
-static void merge_boxes(struct job *job)
-{
-    const struct sam_draw_masks *m = &job->p->masks;
-    memset(m->boxes, 0, (size_t) m->logits.n * sizeof(*m->boxes));
-    for (int thread = 0; thread < sam_pool_threads(job->cpu->pool); thread++)
-        for (int n = 0; n < m->logits.n; n++) {
-            const int32_t *part = room_of(job, thread)->box[n];
-            if (!part[4])
-                continue;
-            add_box(m->boxes[n], part[1], part[0], part[2], part[4]);
-            m->boxes[n][3] = ref_max(m->boxes[n][3], part[3]);
-        }
+    if (job->boxes)
+        sam_boxes_add(job->p->masks.boxes, (const int32_t (*)[5]) r->box, job->p->masks.logits.n);
 }
 
 static void draw(struct job job, bool labels, bool boxes)
@@ -415,11 +405,11 @@ static void draw(struct job job, bool labels, bool boxes)
     job.boxes = boxes;
     job.width = labels ? m->labels.width : m->width;
     job.height = labels ? m->labels.height : m->height;
-    for (int thread = 0; thread < sam_pool_threads(job.cpu->pool) && boxes; thread++)
-        memset(room_of(&job, thread)->box, 0, (size_t) m->logits.n * sizeof(int32_t[5]));
+    if (boxes)
+        sam_boxes_begin(m->boxes, m->logits.n);
     sam_pool_run(job.cpu->pool, job.h, draw_task, &job);
     if (boxes)
-        merge_boxes(&job);
+        sam_boxes_end(m->boxes, m->logits.n);
 }
 
 void sam_draw_edges_cpu(struct sam_queue *q, const struct sam_draw_edges *p)

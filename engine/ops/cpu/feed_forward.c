@@ -102,7 +102,7 @@ void sam_feed_forward_cpu(struct sam_queue *q, const struct sam_feed_forward *p)
 {
     struct sam_cpu *cpu = sam_cpu(q);
     struct job job = { cpu, p, rows_of(q, &p->up), rows_of(q, &p->down), 0 };
-    const int threads = sam_pool_threads(cpu->pool), tile = job.hidden.gemm->tile_rows;
+    const int threads = sam_pool_width(cpu->pool), tile = job.hidden.gemm->tile_rows;
     const size_t rows = sam_rows(&p->x);
     const size_t bytes = job.normed.ld * sam_type_size(job.normed.type) +
                          job.hidden.ld * sam_type_size(job.hidden.type) +

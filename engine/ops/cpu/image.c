@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/cpu/boxes.h"
 #include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
 #include "ops/ref/ref.h"
@@ -69,7 +70,7 @@ static struct sam_tent tent(int position, int out, int in, float *weights, int a
 // Rows of output that a block takes.
 static int block_rows(const struct sam_cpu *cpu, int rows)
 {
-    const int each = rows / (4 * sam_pool_threads(cpu->pool));
+    const int each = rows / (4 * sam_pool_width(cpu->pool));
     return max_int(1, min_int(max_int(each, 8), 32));
 }
 
@@ -380,13 +381,8 @@ struct draw_job {
     bool labels, boxes;
 };
 
-// Where each thread adds up its boxes, before the shared tables of thread 0.
+// Of which a task adds up the boxes before its rows.
 enum { MAX_OBJECTS = 255 };
-
-static int32_t (*thread_boxes(struct sam_cpu *cpu, int thread))[5]
-{
-    return (int32_t (*)[5]) scratch(cpu, thread);
-}
 
 // One source row stretched to the output's width, and where it is above zero.
 struct stretched {
@@ -440,6 +436,7 @@ static void draw_task(void *priv, int i, int thread)
     const struct draw_job *job = priv;
     const struct sam_draw_masks *p = job->p;
     const int y0 = i * job->step, y1 = min_int(y0 + job->step, job->height);
+    int32_t (*boxes)[5] = (int32_t (*)[5]) scratch(job->cpu, thread);
     float *rows = scratch(job->cpu, thread) + MAX_OBJECTS * 5, *best = rows + 2 * job->width;
     struct stretched pair[2] = { { rows, -1, 0, 0 }, { rows + job->width, -1, 0, 0 } };
     if (job->labels) {
@@ -447,26 +444,11 @@ static void draw_task(void *priv, int i, int thread)
         for (int y = y0; y < y1; y++)
             memset(p->labels.data + (size_t) y * p->labels.stride, 0, job->width);
     }
+    memset(boxes, 0, (size_t) p->logits.n * sizeof(*boxes));
     for (int n = 0; n < p->logits.n; n++) // slots ascend: the first of a tie stays
-        draw_object(job, n, y0, y1, best, pair, thread_boxes(job->cpu, thread)[n]);
-}
-
-static void merge_boxes(struct sam_cpu *cpu, const struct sam_draw_masks *p)
-{
-    memset(p->boxes, 0, p->logits.n * sizeof(*p->boxes));
-    for (int thread = 0; thread < sam_pool_threads(cpu->pool); thread++)
-        for (int n = 0; n < p->logits.n; n++) {
-            const int32_t *part = thread_boxes(cpu, thread)[n];
-            int32_t *box = p->boxes[n];
-            if (!part[4])
-                continue;
-            const bool empty = !box[4];
-            box[0] = empty ? part[0] : min_int(box[0], part[0]);
-            box[1] = empty ? part[1] : min_int(box[1], part[1]);
-            box[2] = empty ? part[2] : max_int(box[2], part[2]);
-            box[3] = empty ? part[3] : max_int(box[3], part[3]);
-            box[4] += part[4];
-        }
+        draw_object(job, n, y0, y1, best, pair, boxes[n]);
+    if (job->boxes)
+        sam_boxes_add(p->boxes, (const int32_t (*)[5]) boxes, p->logits.n);
 }
 
 static bool draw(struct sam_cpu *cpu, const struct sam_draw_masks *p, bool labels, bool boxes)
@@ -479,11 +461,11 @@ static bool draw(struct sam_cpu *cpu, const struct sam_draw_masks *p, bool label
         !fill_taps(cpu, job.width, p->logits.c, &job.taps))
         return false;
     job.step = min_int(block_rows(cpu, job.height), (int) rows - 2);
-    for (int thread = 0; thread < sam_pool_threads(cpu->pool); thread++)
-        memset(thread_boxes(cpu, thread), 0, p->logits.n * sizeof(int32_t[5]));
+    if (boxes)
+        sam_boxes_begin(p->boxes, p->logits.n);
     sam_pool_run(cpu->pool, (job.height + job.step - 1) / job.step, draw_task, &job);
     if (boxes)
-        merge_boxes(cpu, p);
+        sam_boxes_end(p->boxes, p->logits.n);
     return true;
 }
 

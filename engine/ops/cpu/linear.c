@@ -115,7 +115,7 @@ static struct shares share(const struct sam_cpu *cpu, const struct sam_gemm_kern
                            size_t rows, int k, int n)
 {
     const size_t size = sam_gemm_number(gemm);
-    const int tile = gemm->tile_rows, threads = sam_pool_threads(cpu->pool);
+    const int tile = gemm->tile_rows, threads = sam_pool_width(cpu->pool);
     const bool chunked = gemm->chunk && k > gemm->chunk; // few rows would read all weights anew
     const size_t block_bytes = chunked ? HALF : BLOCK_BYTES;
     struct shares s = { .ld = prepared_length(gemm, k) };

@@ -104,8 +104,9 @@ bool sam_conv_patches(struct sam_queue *q, const struct sam_conv *p)
     if (most < extent(p, 2))
         return false;
     s.rows = min_int(p->dst.h, (most - p->kernel) / p->stride + 1);
-    if (sam_pool_threads(cpu->pool) > 1) {
-        const int items = ITEMS_A_THREAD * sam_pool_threads(cpu->pool);
+    const int threads = sam_pool_width(cpu->pool);
+    if (threads > 1) {
+        const int items = ITEMS_A_THREAD * threads;
         const size_t rows = (size_t) p->dst.n * p->dst.h * s.across;
         s.rows = min_int(s.rows, max_int(1, (int) (rows / items)));
     }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-#define _GNU_SOURCE // sched_getaffinity
-
 #include "ops/cpu/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,24 +9,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "ops/cpu/quota.h"
-#include "samtrack/samtrack.h"
-
 // How long a thread without work looks for more before it sleeps: longer than the gap between
 // two operations of one step, far shorter than the gap between two frames.
 enum { SPIN_NS = 40000 };
 
-struct sam_pool;
-
-struct worker {
-    struct sam_pool *pool;
-    pthread_t id;
-    int thread;
-};
-
 struct sam_pool {
-    int threads, started;
-    uint8_t *workspace;
+    struct sam_crew *crew;
+    int begun;          // and not ended, nested
+    uint8_t *workspace; // of thread 0
 
     // The job. Written by the caller before `ticket` offers it, and left alone until every item
     // is done; so whoever holds an item may read it.
@@ -40,12 +27,12 @@ struct sam_pool {
     // that finds next < count owns that item, of whatever job is on offer by then.
     _Alignas(64) atomic_uint_fast64_t ticket;
     _Alignas(64) atomic_int done; // items
-    atomic_int sleepers;          // workers asleep
-    atomic_bool caller_sleeps, quit;
+    atomic_bool caller_sleeps;
+    _Alignas(64) atomic_int seats; // helpers that may stay; -1: the pool closes
+    atomic_int hired;              // helpers that are here; written under the lock
 
     pthread_mutex_t lock;
-    pthread_cond_t work, finished;
-    struct worker worker[];
+    pthread_cond_t finished; // the job, or what the last helper does here
 };
 
 static int64_t now_ns(void)
@@ -62,17 +49,6 @@ static inline void relax(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
-}
-
-static int count_processors(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof(set), &set))
-        return 1;
-    const int quota = sam_cpu_quota("");
-    const int given = CPU_COUNT(&set);
-    const int n = quota && quota < given ? quota : given;
-    return n < 1 ? 1 : n < SAM_MAX_THREADS ? n : SAM_MAX_THREADS;
 }
 
 static bool is_open(uint64_t ticket)
@@ -102,6 +78,12 @@ static bool work_off(struct sam_pool *p, int thread)
     return any;
 }
 
+static bool are_too_many(const struct sam_pool *p)
+{
+    return atomic_load_explicit(&p->hired, memory_order_relaxed) >
+           atomic_load_explicit(&p->seats, memory_order_relaxed);
+}
+
 // Look for work for SPIN_NS. The clock is read now and then only: it costs as much as a pause.
 static bool spin_for_work(struct sam_pool *p)
 {
@@ -112,29 +94,33 @@ static bool spin_for_work(struct sam_pool *p)
                 return true;
             relax();
         }
-    } while (now_ns() < end);
+    } while (now_ns() < end && !are_too_many(p));
     return false;
 }
 
-static void sleep_until_work(struct sam_pool *p)
+// What a helper does while it is hired. It does not touch the pool after it has left.
+static void serve(void *boss, int thread)
 {
-    pthread_mutex_lock(&p->lock);
-    atomic_fetch_add(&p->sleepers, 1);
-    while (!is_open(atomic_load(&p->ticket)) && !atomic_load(&p->quit))
-        pthread_cond_wait(&p->work, &p->lock);
-    atomic_fetch_sub(&p->sleepers, 1);
-    pthread_mutex_unlock(&p->lock);
+    struct sam_pool *p = boss;
+    for (bool stays = true; stays;) {
+        const bool must_go = are_too_many(p);
+        if (!must_go && (work_off(p, thread) || spin_for_work(p)))
+            continue;
+        pthread_mutex_lock(&p->lock);
+        stays = must_go && !are_too_many(p); // others went
+        if (!stays)
+            atomic_fetch_sub(&p->hired, 1);
+        if (atomic_load(&p->seats) < 0)
+            pthread_cond_signal(&p->finished);
+        pthread_mutex_unlock(&p->lock);
+    }
 }
 
-static void *worker_main(void *arg)
+static void hire(struct sam_pool *p, int wanted)
 {
-    struct worker *w = arg;
-    struct sam_pool *p = w->pool;
-    while (!atomic_load_explicit(&p->quit, memory_order_relaxed)) {
-        if (!work_off(p, w->thread) && !spin_for_work(p))
-            sleep_until_work(p);
-    }
-    return NULL;
+    pthread_mutex_lock(&p->lock); // before it is counted, none leaves
+    atomic_fetch_add(&p->hired, sam_crew_hire(p->crew, wanted - atomic_load(&p->hired), p));
+    pthread_mutex_unlock(&p->lock);
 }
 
 static void wait_done(struct sam_pool *p, int count)
@@ -161,7 +147,12 @@ void sam_pool_run(struct sam_pool *p, int count, void (*task)(void *priv, int i,
 {
     if (count <= 0)
         return;
-    if (count == 1 || p->threads == 1) {
+    const int width = sam_pool_width(p), wanted = (count < width ? count : width) - 1;
+    if (atomic_load_explicit(&p->seats, memory_order_relaxed) != width - 1)
+        atomic_store_explicit(&p->seats, width - 1, memory_order_relaxed);
+    if (wanted > atomic_load_explicit(&p->hired, memory_order_relaxed))
+        hire(p, wanted);
+    if (count == 1 || !atomic_load_explicit(&p->hired, memory_order_relaxed)) {
         for (int i = 0; i < count; i++)
             task(priv, i, 0);
         return;
@@ -169,49 +160,27 @@ void sam_pool_run(struct sam_pool *p, int count, void (*task)(void *priv, int i,
     p->task = task;
     p->priv = priv;
     atomic_store_explicit(&p->done, 0, memory_order_relaxed);
-    // Sequentially consistent with sleep_until_work(): either it sees the job, or we see it asleep.
     atomic_store(&p->ticket, (uint64_t) count << 32);
-    if (atomic_load(&p->sleepers)) {
-        pthread_mutex_lock(&p->lock);
-        pthread_cond_broadcast(&p->work);
-        pthread_mutex_unlock(&p->lock);
-    }
     work_off(p, 0);
     if (atomic_load_explicit(&p->done, memory_order_acquire) != count)
         wait_done(p, count);
 }
 
-static size_t struct_bytes(int threads)
-{
-    return (sizeof(struct sam_pool) + (size_t) threads * sizeof(struct worker) + 63) & ~(size_t) 63;
-}
-
 struct sam_pool *sam_pool_open(int threads)
 {
-    if (threads <= 0)
-        threads = count_processors();
-    struct sam_pool *p = aligned_alloc(64, struct_bytes(threads));
+    struct sam_pool *p = aligned_alloc(64, sizeof(*p));
     if (!p)
         return NULL;
-    *p = (struct sam_pool) { .threads = threads };
+    *p = (struct sam_pool) { .begun = 0 };
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->finished, NULL);
-    p->workspace = aligned_alloc(4096, (size_t) threads * SAM_POOL_WORKSPACE);
-    if (!p->workspace)
-        goto error;
-    // Touched now: memory is taken when a tracker opens, not by some later frame.
-    memset(p->workspace, 0, (size_t) threads * SAM_POOL_WORKSPACE);
-    for (int i = 1; i < threads; i++) {
-        p->worker[i] = (struct worker) { .pool = p, .thread = i };
-        if (pthread_create(&p->worker[i].id, NULL, worker_main, &p->worker[i]))
-            goto error;
-        p->started++;
-    }
+    p->workspace = aligned_alloc(4096, SAM_POOL_WORKSPACE);
+    p->crew = sam_crew_open(threads, serve);
+    if (!p->workspace || !p->crew)
+        sam_pool_close(&p);
+    else
+        memset(p->workspace, 0, SAM_POOL_WORKSPACE); // touched now, as the helpers' is
     return p;
-error:
-    sam_pool_close(&p);
-    return NULL;
 }
 
 void sam_pool_close(struct sam_pool **pool)
@@ -221,13 +190,12 @@ void sam_pool_close(struct sam_pool **pool)
     if (!p)
         return;
     pthread_mutex_lock(&p->lock);
-    atomic_store(&p->quit, true);
-    pthread_cond_broadcast(&p->work);
+    atomic_store(&p->seats, -1);
+    while (atomic_load(&p->hired))
+        pthread_cond_wait(&p->finished, &p->lock);
     pthread_mutex_unlock(&p->lock);
-    for (int i = 1; i <= p->started; i++)
-        pthread_join(p->worker[i].id, NULL);
+    sam_crew_close(&p->crew);
     pthread_cond_destroy(&p->finished);
-    pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->lock);
     free(p->workspace);
     free(p);
@@ -235,17 +203,32 @@ void sam_pool_close(struct sam_pool **pool)
 
 int sam_pool_threads(const struct sam_pool *p)
 {
-    return p->threads;
+    return sam_crew_threads(p->crew);
 }
 
-size_t sam_pool_bytes(int threads)
+size_t sam_pool_bytes(const struct sam_pool *p)
 {
-    if (threads <= 0)
-        threads = count_processors();
-    return struct_bytes(threads) + (size_t) threads * SAM_POOL_WORKSPACE;
+    return sizeof(*p) + SAM_POOL_WORKSPACE + sam_crew_bytes(p->crew);
+}
+
+void sam_pool_begin(struct sam_pool *p)
+{
+    if (p->begun++ == 0)
+        sam_crew_begin(p->crew);
+}
+
+void sam_pool_end(struct sam_pool *p)
+{
+    if (--p->begun == 0)
+        sam_crew_end(p->crew);
+}
+
+int sam_pool_width(const struct sam_pool *p)
+{
+    return sam_crew_share(p->crew);
 }
 
 void *sam_pool_workspace(struct sam_pool *p, int thread)
 {
-    return p->workspace + (size_t) thread * SAM_POOL_WORKSPACE;
+    return thread ? sam_crew_workspace(p->crew, thread) : p->workspace;
 }

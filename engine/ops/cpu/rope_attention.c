@@ -412,7 +412,7 @@ void sam_rope_attention_cpu(struct sam_queue *q, const struct sam_rope_attention
         .op = p,
     };
     const int columns = (p->q.w + job.kernel->lanes - 1) / job.kernel->lanes;
-    const int threads = sam_pool_threads(job.pool);
+    const int threads = sam_pool_width(job.pool);
     // What the kernel's own numbers round away.
     find_turns(&job.turns, &p->axis, job.kernel->pairs ? 1e-4 : 3e-7);
     const int most = most_columns(job.kernel, p->q.c, p->keys.c, p->values.c, p->axis.w);
