@@ -2,23 +2,14 @@
 #include "gstsamfilter.h"
 
 #include "gstsamallocation.h"
+#include "gstsamcaps.h"
 #include "gstsamcuda.h"
 #include "gstsamflush.h"
 #include "gstsamframe.h"
 
-/* As everybody writes them: without the memory they are other features. */
-#define COMPOSITION GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY ", " \
-    GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION
-
-static void
-append_caps (GstCaps * caps, const gchar * feature, const gchar * formats)
-{
-  gchar *text = g_strconcat ("video/x-raw", feature, ", format = (string) ",
-      formats, GST_SAM_FRAME_SIZES, NULL);
-
-  gst_caps_append (caps, gst_caps_from_string (text));
-  g_free (text);
-}
+/* With the memory before it, as everybody writes it: without one they are other
+ * features. */
+#define COMPOSITION ", " GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION
 
 static void
 add_template (GstElementClass * klass, const gchar * name,
@@ -27,13 +18,18 @@ add_template (GstElementClass * klass, const gchar * name,
   GstCaps *caps = gst_caps_new_empty ();
 
   if (gst_sam_cuda_get_formats ())
-    append_caps (caps, "(memory:CUDAMemory)", gst_sam_cuda_get_formats ());
-  append_caps (caps, "", formats);
+    gst_sam_caps_append (caps, "(memory:CUDAMemory)",
+        gst_sam_cuda_get_formats ());
+  gst_sam_caps_append (caps, "", formats);
   if (more)
-    append_caps (caps, "", more);
-  append_caps (caps, "(" COMPOSITION ")", formats);
+    gst_sam_caps_append (caps, "", more);
+  gst_sam_caps_append (caps, "(" GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY
+      COMPOSITION ")", formats);
   if (more)
-    append_caps (caps, "(" COMPOSITION ")", more);
+    gst_sam_caps_append (caps, "(" GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY
+        COMPOSITION ")", more);
+  gst_sam_caps_append_mapped (caps, "", formats);
+  gst_sam_caps_append_mapped (caps, COMPOSITION, formats);
   gst_element_class_add_pad_template (klass, gst_pad_template_new (name,
           direction, GST_PAD_ALWAYS, caps));
   gst_caps_unref (caps);

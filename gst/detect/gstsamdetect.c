@@ -22,6 +22,7 @@
 #include "gstsamdetect.h"
 
 #include "common/gstsamanalytics.h"
+#include "common/gstsamcaps.h"
 #include "common/gstsamenums.h"
 #include "common/gstsamerror.h"
 #include "common/gstsamfilter.h"
@@ -272,7 +273,8 @@ gst_sam_detect_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   GstSamDetect *self = GST_SAM_DETECT (base);
 
   forget (self);
-  return gst_video_info_from_caps (&self->info, in);
+  gst_sam_caps_tell (GST_ELEMENT (self), in);
+  return gst_sam_caps_parse (&self->info, in);
 }
 
 static gboolean

@@ -31,6 +31,7 @@
 #include "gstsamexport.h"
 
 #include "common/gstsamallocation.h"
+#include "common/gstsamcaps.h"
 #include "common/gstsamenums.h"
 #include "common/gstsamflush.h"
 #include "common/gstsamfrozen.h"
@@ -319,7 +320,7 @@ gst_sam_export_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   GstSamExport *self = GST_SAM_EXPORT (base);
 
   /* Only the size is used, and only of frames without a meta. */
-  if (!gst_video_info_from_caps (&self->info, in))
+  if (!gst_sam_caps_parse (&self->info, in))
     gst_video_info_init (&self->info);
   return TRUE;
 }

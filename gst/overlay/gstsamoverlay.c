@@ -40,6 +40,7 @@
 
 #include "gstsamoverlay.h"
 
+#include "common/gstsamcaps.h"
 #include "common/gstsamfilter.h"
 #include "common/gstsamframe.h"
 #include "common/gstsamfrozen.h"
@@ -265,15 +266,13 @@ static gboolean
 gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 {
   GstSamOverlay *self = GST_SAM_OVERLAY (base);
-  GstCapsFeatures *features = gst_caps_get_features (in, 0);
-  const gboolean is_system_memory = !features ||
-      !gst_caps_features_contains (features, "memory:CUDAMemory");
   GstVideoInfo info;
   gchar *why = NULL;
 
-  if (!gst_video_info_from_caps (&info, in))
+  if (!gst_sam_caps_parse (&info, in))
     return FALSE;
-  if (!gst_sam_hide_check_caps (&self->hiding, &info, is_system_memory, &why)) {
+  if (!gst_sam_hide_check_caps (&self->hiding, &info,
+          !gst_sam_caps_is_cuda (in), &why)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("%s", why), (NULL));
     g_free (why);
     return FALSE;
@@ -284,6 +283,8 @@ gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   /* what comes with one has been promised that it is drawn */
   self->asks = self->attaches && !has_composition (in, 0);
   gst_sam_attach_set_info (&self->attach, &info);
+  if (!self->attaches)
+    gst_sam_caps_tell (GST_ELEMENT (self), in);
   return TRUE;
 }
 

@@ -34,6 +34,7 @@
  * Since: 0.1
  */
 
+#include "common/gstsamcaps.h"
 #include "common/gstsamfilter.h"
 #include "common/gstsamframe.h"
 #include "gstsamtrackprivate.h"
@@ -230,8 +231,7 @@ reserve (GstSamTrack * self, GstCaps * caps)
     return TRUE;
   gst_sam_turn_begin (&self->turn);
   ok = gst_sam_step_reserve (self, &self->info,
-      gst_caps_features_contains (gst_caps_get_features (caps, 0),
-          "memory:CUDAMemory"));
+      gst_sam_caps_is_cuda (caps));
   gst_sam_turn_end (&self->turn);
   return ok;
 }
@@ -242,8 +242,9 @@ gst_sam_track_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   GstSamTrack *self = GST_SAM_TRACK (base);
   const GstVideoInfo last = self->info;
 
-  if (!gst_video_info_from_caps (&self->given, in))
+  if (!gst_sam_caps_parse (&self->given, in))
     return FALSE;
+  gst_sam_caps_tell (GST_ELEMENT (self), in);
   self->info = self->given;
   if (!gst_sam_frame_has_engine_format (&self->given))
     gst_sam_unpack_describe (&self->info, &self->given);
