@@ -120,17 +120,24 @@ gst_sam_caps_is_cuda (const GstCaps * caps)
 }
 
 void
+gst_sam_caps_tell_once (GstElement * element, const gchar * key,
+    const gchar * sentence)
+{
+  if (g_object_get_data (G_OBJECT (element), key))
+    return;
+  g_object_set_data (G_OBJECT (element), key, element);
+  /* gst-launch-1.0 shows the second text of an INFO message alone */
+  GST_ELEMENT_INFO (element, RESOURCE, SETTINGS, ("%s", sentence), ("%s",
+          sentence));
+}
+
+void
 gst_sam_caps_tell (GstElement * element, const GstCaps * caps)
 {
   guint i;
 
   for (i = 0; i < G_N_ELEMENTS (mapped); i++) {
-    if (!has_feature (caps, mapped[i].feature) ||
-        g_object_get_data (G_OBJECT (element), mapped[i].feature))
-      continue;
-    g_object_set_data (G_OBJECT (element), mapped[i].feature, element);
-    /* gst-launch-1.0 shows the second text of an INFO message alone */
-    GST_ELEMENT_INFO (element, RESOURCE, SETTINGS, ("%s", mapped[i].sentence),
-        ("%s", mapped[i].sentence));
+    if (has_feature (caps, mapped[i].feature))
+      gst_sam_caps_tell_once (element, mapped[i].feature, mapped[i].sentence);
   }
 }

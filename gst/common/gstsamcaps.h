@@ -28,6 +28,10 @@ gboolean gst_sam_caps_is_cuda (const GstCaps * caps);
  * says what that costs, once for each kind while the element lives. */
 void gst_sam_caps_tell (GstElement * element, const GstCaps * caps);
 
+/* Post that sentence, once while the element lives for each @key. */
+void gst_sam_caps_tell_once (GstElement * element, const gchar * key,
+    const gchar * sentence);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_CAPS_H__ */

@@ -54,22 +54,32 @@ differ (const GstSamCut * a, const GstSamCut * b)
 gboolean
 gst_sam_cut_look (GstSamCut * cut, const GstVideoInfo * info, GstBuffer * frame)
 {
-  const GstSamCut last = *cut;
   GstVideoFrame view;
   gchar *why = NULL;
-  guint i;
+  gboolean is_cut;
 
-  if (gst_sam_cuda_is_memory (frame) || (info->finfo->flags &
-          (GST_VIDEO_FORMAT_FLAG_COMPLEX | GST_VIDEO_FORMAT_FLAG_PALETTE |
-              GST_VIDEO_FORMAT_FLAG_TILED)))
+  if (gst_sam_cuda_is_memory (frame))
     return FALSE;
   if (!gst_sam_frame_map (&view, info, frame, GST_MAP_READ |
           GST_VIDEO_FRAME_MAP_FLAG_NO_REF, &why)) {
     g_free (why);               /* the tracker has said it */
     return FALSE;
   }
-  take_samples (cut, &view);
+  is_cut = gst_sam_cut_look_at (cut, &view);
   gst_video_frame_unmap (&view);
+  return is_cut;
+}
+
+gboolean
+gst_sam_cut_look_at (GstSamCut * cut, const GstVideoFrame * view)
+{
+  const GstSamCut last = *cut;
+  guint i;
+
+  if (view->info.finfo->flags & (GST_VIDEO_FORMAT_FLAG_COMPLEX |
+          GST_VIDEO_FORMAT_FLAG_PALETTE | GST_VIDEO_FORMAT_FLAG_TILED))
+    return FALSE;
+  take_samples (cut, view);
   memset (cut->bin, 0, sizeof cut->bin);
   for (i = 0; i < sizeof cut->sample; i++)
     cut->bin[cut->sample[i] * GST_SAM_CUT_BINS / 256]++;

@@ -31,6 +31,9 @@ typedef struct
 gboolean gst_sam_cut_look (GstSamCut * cut, const GstVideoInfo * info,
     GstBuffer * frame);
 
+/* The same of a frame that is mapped. */
+gboolean gst_sam_cut_look_at (GstSamCut * cut, const GstVideoFrame * view);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_CUT_H__ */

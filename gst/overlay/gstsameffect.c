@@ -103,10 +103,10 @@ gst_sam_effect_has_alpha (const GstVideoInfo * info)
 }
 
 void
-gst_sam_effect_get_blocks (const GstVideoFrame * frame, gint * columns,
+gst_sam_effect_get_blocks (const GstVideoInfo * info, gint * columns,
     gint * rows)
 {
-  const GstVideoFormatInfo *finfo = frame->info.finfo;
+  const GstVideoFormatInfo *finfo = info->finfo;
   guint i;
 
   /* layers begin at even places */
@@ -116,7 +116,7 @@ gst_sam_effect_get_blocks (const GstVideoFrame * frame, gint * columns,
     *rows = MAX (*rows, 1 << finfo->h_sub[i]);
   }
   /* Two lines of a field share their chroma. */
-  if (GST_VIDEO_INFO_IS_INTERLACED (&frame->info))
+  if (GST_VIDEO_INFO_IS_INTERLACED (info))
     *rows *= 2;
 }
 

@@ -51,7 +51,7 @@ void gst_sam_effector_clear (GstSamEffector * self);
 
 /* The size in px of the blocks that must be covered as a whole, so that no
  * sample belongs to covered pixels and to others. */
-void gst_sam_effect_get_blocks (const GstVideoFrame * frame, gint * columns,
+void gst_sam_effect_get_blocks (const GstVideoInfo * info, gint * columns,
     gint * rows);
 
 /* Whether alpha can be set on frames of this format. */

@@ -36,16 +36,10 @@ gst_sam_hide_start (GstSamHide * self, const GstSamHideStyle * style,
 
 gboolean
 gst_sam_hide_check_caps (const GstSamHideStyle * style,
-    const GstVideoInfo * info, gboolean is_system_memory, gchar ** why)
+    const GstVideoInfo * info, gchar ** why)
 {
   if (gst_sam_hide_style_draws (style))
     return TRUE;
-  if (!is_system_memory) {
-    *why = g_strdup ("Frames in memory:CUDAMemory are drawn on with mode=blend "
-        "only; other modes expect frames in system memory, behind a "
-        "cudadownload.");
-    return FALSE;
-  }
   if (style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
       style->ground == GST_SAM_OVERLAY_GROUND_TRANSPARENT &&
       !gst_sam_effect_has_alpha (info)) {
@@ -85,6 +79,8 @@ gst_sam_hide_clear (GstSamHide * self)
   gst_sam_ground_clear (&self->ground);
   g_clear_pointer (&self->held, g_free);
   self->held_bytes = 0;
+  g_clear_pointer (&self->shades, g_free);
+  self->num_shades = 0;
 }
 
 /* Whether frames may have to be held. */
@@ -225,37 +221,23 @@ get_effect (GstSamHide * self, const GstSamHideStyle * style,
   }
 }
 
-/* A frame that must not pass as it is: TRUE if the last one is seen instead. */
 static gboolean
-stop_frame (GstSamHide * self, const GstSamHideStyle * style,
-    GstVideoFrame * frame)
+keeps_inside (const GstSamHideStyle * style)
 {
-  const GstSamRect whole = { 0, 0, frame->info.width, frame->info.height };
-
-  if (holds (style) && self->has_held) {
-    gst_sam_planes_copy (frame, self->held, TRUE);
-    g_atomic_int_inc (&self->num_held);
-    return TRUE;
-  }
-  gst_sam_coverage_add_rect (&self->coverage, whole);
-  g_atomic_int_inc (&self->num_whole);
-  return FALSE;
+  return style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
+      style->keep == GST_SAM_OVERLAY_KEEP_INSIDE;
 }
 
+/* What is changed of the frame, or would be: TRUE if it must not pass so. */
 static gboolean
-change (GstSamHide * self, const GstSamHideStyle * style, gboolean is_cut,
-    GstBuffer * buf, GstVideoFrame * frame, GstClockTime time,
-    GstSamReport * report, GstSamPaint * paint, gchar ** why)
+find_covered (GstSamHide * self, const GstSamHideStyle * style,
+    gboolean is_cut, GstBuffer * buf, GstClockTime time, GstSamReport * report)
 {
-  const gboolean is_kept = style->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
-      style->keep == GST_SAM_OVERLAY_KEEP_INSIDE;
+  const gboolean is_kept = keeps_inside (style);
   const GstSamWatchStyle watch = {.margin = style->margin,
     .hold = style->hold,.privacy = style->privacy,.iou = style->iou
   };
   GstSamCoverage *coverage = &self->coverage;
-  gboolean is_stopped;
-  GstSamEffect effect;
-  gint columns, rows;
 
   gst_sam_coverage_begin (coverage);
   gst_sam_watch_begin (&self->watch, time);
@@ -265,19 +247,56 @@ change (GstSamHide * self, const GstSamHideStyle * style, gboolean is_cut,
     gst_sam_watch_doubt (&self->watch);
   if (is_kept)
     gst_sam_coverage_invert (coverage);
-  is_stopped = (self->watch.is_unmasked &&
+  g_atomic_int_inc (&self->num_frames);
+  return (self->watch.is_unmasked &&
       style->unmasked != GST_SAM_OVERLAY_UNMASKED_GROW) || (style->privacy &&
       (self->watch.is_unmasked || self->watch.is_unsure));
-  g_atomic_int_inc (&self->num_frames);
-  if (is_stopped && stop_frame (self, style, frame))
+}
+
+static void
+cover_whole (GstSamHide * self, const GstVideoInfo * info)
+{
+  const GstSamRect whole = { 0, 0, info->width, info->height };
+
+  gst_sam_coverage_add_rect (&self->coverage, whole);
+  g_atomic_int_inc (&self->num_whole);
+}
+
+/* To whole blocks of chroma. */
+static void
+align (GstSamHide * self, const GstSamHideStyle * style,
+    const GstVideoInfo * info)
+{
+  gint columns, rows;
+
+  if (keeps_inside (style))
+    return;
+  gst_sam_effect_get_blocks (info, &columns, &rows);
+  gst_sam_coverage_align (&self->coverage, columns, rows);
+}
+
+static gboolean
+change (GstSamHide * self, const GstSamHideStyle * style, GstBuffer * buf,
+    GstVideoFrame * frame, GstClockTime time, GstSamReport * report,
+    GstSamPaint * paint, gchar ** why)
+{
+  const gboolean is_cut = style->privacy &&
+      gst_sam_cut_look_at (&self->surprise.cut, frame);
+  const gboolean is_stopped = find_covered (self, style, is_cut, buf, time,
+      report);
+  GstSamEffect effect;
+
+  if (is_stopped && holds (style) && self->has_held) {
+    gst_sam_planes_copy (frame, self->held, TRUE);
+    g_atomic_int_inc (&self->num_held);
     return TRUE;
-  if (!is_kept) {
-    gst_sam_effect_get_blocks (frame, &columns, &rows);
-    gst_sam_coverage_align (coverage, columns, rows);
   }
+  if (is_stopped)
+    cover_whole (self, &frame->info);
+  align (self, style, &frame->info);
   get_effect (self, style, &frame->info, &effect);
-  if (!gst_sam_effector_apply (&self->effector, paint, &effect, coverage,
-          self->drawing.yuv, frame, why))
+  if (!gst_sam_effector_apply (&self->effector, paint, &effect,
+          &self->coverage, self->drawing.yuv, frame, why))
     return FALSE;
   if (holds (style) && !is_stopped) {
     gst_sam_planes_copy (frame, self->held, FALSE);
@@ -286,13 +305,18 @@ change (GstSamHide * self, const GstSamHideStyle * style, gboolean is_cut,
   return TRUE;
 }
 
+static gchar *
+say_no_memory (const GstVideoInfo * info)
+{
+  return g_strdup_printf ("out of memory for effects on frames of %d x %d "
+      "pixels", info->width, info->height);
+}
+
 gboolean
 gst_sam_hide_frame (GstSamHide * self, const GstSamHideStyle * style,
     GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
     GstSamReport * report, GstSamPaint * paint, gchar ** why)
 {
-  const gboolean is_cut = style->privacy &&
-      gst_sam_cut_look (&self->surprise.cut, info, buf);
   GstVideoFrame frame;
   gboolean ok;
 
@@ -300,10 +324,74 @@ gst_sam_hide_frame (GstSamHide * self, const GstSamHideStyle * style,
     return FALSE;
   ok = prepare (self, style, paint, &frame);
   if (!ok)
-    *why = g_strdup_printf ("out of memory for effects on frames of %d x %d "
-        "pixels", info->width, info->height);
+    *why = say_no_memory (info);
   else
-    ok = change (self, style, is_cut, buf, &frame, time, report, paint, why);
+    ok = change (self, style, buf, &frame, time, report, paint, why);
   gst_video_frame_unmap (&frame);
   return ok;
+}
+
+/* ---- On the GPU */
+
+static gboolean
+prepare_on_gpu (GstSamHide * self, const GstVideoInfo * info)
+{
+  const gsize words = (gsize) info->height * ((info->width + 3) / 4);
+
+  if (words > self->num_shades) {
+    g_free (self->shades);
+    self->shades = g_try_new (guint32, words);
+    self->num_shades = self->shades ? words : 0;
+  }
+  return self->shades && gst_sam_coverage_prepare (&self->coverage,
+      info->width, info->height, SAM_MAX_SIDE);
+}
+
+/* The coverage of the area as the shades of one patch: from nothing to the
+ * colour. */
+static void
+draw_shades (GstSamHide * self, guint32 colour, struct sam_patch *patch)
+{
+  struct sam_overlay *overlay = &self->drawing.overlay;
+  const GstSamRect *a = &self->coverage.area;
+  const gint words = (a->w + 3) / 4;
+  gint y;
+
+  for (y = 0; y < a->h; y++)
+    memcpy (self->shades + (gsize) y * words, self->coverage.map +
+        (gsize) (a->y + y) * self->coverage.width + a->x, a->w);
+  *patch = (struct sam_patch) {.x = a->x,.y = a->y,.width = a->w,.height = a->h,
+    .scale = SAM_PATCH_SHADES,.colour = colour & 0xffffff,.ink = colour
+  };
+  *overlay = (struct sam_overlay) SAM_OVERLAY_INIT;
+  overlay->x = a->x;
+  overlay->y = a->y;
+  overlay->width = a->w;
+  overlay->height = a->h;
+  overlay->patches = patch;
+  overlay->num_patches = 1;
+  overlay->bits = self->shades;
+  overlay->num_words = words * a->h;
+}
+
+gboolean
+gst_sam_hide_frame_on_gpu (GstSamHide * self, const GstSamHideStyle * style,
+    GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
+    GstSamReport * report, GstSamPainter * gpu, gchar ** why)
+{
+  struct sam_patch patch;
+  GstSamEffect effect;
+
+  if (!prepare_on_gpu (self, info)) {
+    *why = say_no_memory (info);
+    return FALSE;
+  }
+  if (find_covered (self, style, FALSE, buf, time, report))
+    cover_whole (self, info);
+  align (self, style, info);
+  if (!self->coverage.area.w)
+    return TRUE;
+  get_effect (self, style, info, &effect);
+  draw_shades (self, effect.colour, &patch);
+  return gst_sam_painter_draw_on_gpu (gpu, &self->drawing, buf, info, why);
 }

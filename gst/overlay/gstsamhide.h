@@ -13,8 +13,8 @@ G_BEGIN_DECLS
 /**
  * GstSamHide:
  *
- * The modes of samoverlay that change what masks cover, in system memory. Must
- * be zeroed before first use.
+ * The modes of samoverlay that change what masks cover. Must be zeroed before
+ * first use.
  */
 typedef struct
 {
@@ -29,6 +29,9 @@ typedef struct
   gsize held_bytes;
   gboolean has_held;
 
+  guint32 *shades;              /* for the GPU: a byte per pixel */
+  gsize num_shades;             /* words */
+
   /* read by others: atomic */
   gint num_frames, num_held, num_whole;
 } GstSamHide;
@@ -40,7 +43,7 @@ gboolean gst_sam_hide_start (GstSamHide * self, const GstSamHideStyle * style,
 
 /* Returns FALSE and sets *why if frames of these caps cannot be changed. */
 gboolean gst_sam_hide_check_caps (const GstSamHideStyle * style,
-    const GstVideoInfo * info, gboolean is_system_memory, gchar ** why);
+    const GstVideoInfo * info, gchar ** why);
 
 /* Frames of @to follow those of @from. */
 void gst_sam_hide_set_info (GstSamHide * self, const GstVideoInfo * from,
@@ -56,6 +59,13 @@ void gst_sam_hide_clear (GstSamHide * self);
 gboolean gst_sam_hide_frame (GstSamHide * self, const GstSamHideStyle * style,
     GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
     GstSamReport * report, GstSamPaint * paint, gchar ** why);
+
+/* The same where the frame is, with a painter that is open there. The style
+ * must be one of gst_sam_hide_style_paints(). */
+gboolean gst_sam_hide_frame_on_gpu (GstSamHide * self,
+    const GstSamHideStyle * style, GstBuffer * buf, const GstVideoInfo * info,
+    GstClockTime time, GstSamReport * report, GstSamPainter * gpu,
+    gchar ** why);
 
 G_END_DECLS
 

@@ -408,6 +408,16 @@ gst_sam_hide_style_draws (const GstSamHideStyle * self)
       self->mode == GST_SAM_OVERLAY_MODE_COMPOSITION;
 }
 
+gboolean
+gst_sam_hide_style_paints (const GstSamHideStyle * self)
+{
+  if (self->privacy || self->unmasked == GST_SAM_OVERLAY_UNMASKED_HOLD)
+    return FALSE;
+  return self->mode == GST_SAM_OVERLAY_MODE_SOLID ||
+      (self->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
+      self->ground == GST_SAM_OVERLAY_GROUND_COLOR);
+}
+
 void
 gst_sam_hide_style_copy (GstSamHideStyle * to, const GstSamHideStyle * from)
 {

@@ -131,6 +131,10 @@ void gst_sam_hide_style_get (const GstSamHideStyle * self, guint id,
 /* Whether masks are drawn, and nothing is hidden. */
 gboolean gst_sam_hide_style_draws (const GstSamHideStyle * self);
 
+/* Whether what is hidden gets one colour, whatever the pixels of this frame, or
+ * of another one, are. */
+gboolean gst_sam_hide_style_paints (const GstSamHideStyle * self);
+
 /* Copy what a frame needs; @to holds a reference of the selection. Texts are
  * not copied. */
 void gst_sam_hide_style_copy (GstSamHideStyle * to,

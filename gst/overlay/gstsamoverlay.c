@@ -18,12 +18,12 @@
  * GstVideoOverlayCompositionMeta where downstream takes it, and the sink draws
  * them; else they are drawn as with mode=blend.
  *
- * Other modes change what the masks cover, in system memory. They blur objects,
- * turn them into squares, paint them over, or cut them, or all else, out. Masks
- * of an earlier frame grow by the motion that was seen, and the last place of a
- * lost object stays covered for #GstSamOverlay:hold. With
- * #GstSamOverlay:privacy a frame passes only if all objects to hide were found
- * on it.
+ * Other modes change what the masks cover, on the GPU where it is one colour,
+ * else in system memory. They blur objects, turn them into squares, paint them
+ * over, or cut them, or all else, out. Masks of an earlier frame grow by the
+ * motion that was seen, and the last place of a lost object stays covered for
+ * #GstSamOverlay:hold. With #GstSamOverlay:privacy a frame passes only if all
+ * objects to hide were found on it.
  *
  * ## Example launch line
  * |[
@@ -271,8 +271,7 @@ gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
 
   if (!gst_sam_caps_parse (&info, in))
     return FALSE;
-  if (!gst_sam_hide_check_caps (&self->hiding, &info,
-          !gst_sam_caps_is_cuda (in), &why)) {
+  if (!gst_sam_hide_check_caps (&self->hiding, &info, &why)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("%s", why), (NULL));
     g_free (why);
     return FALSE;
@@ -285,6 +284,12 @@ gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   gst_sam_attach_set_info (&self->attach, &info);
   if (!self->attaches)
     gst_sam_caps_tell (GST_ELEMENT (self), in);
+  if (gst_sam_caps_is_cuda (in) && !gst_sam_hide_style_draws (&self->hiding) &&
+      !gst_sam_hide_style_paints (&self->hiding))
+    gst_sam_caps_tell_once (GST_ELEMENT (self), "memory:CUDAMemory", "Frames "
+        "in memory:CUDAMemory are copied to system memory and back: the GPU "
+        "paints mode=blend, and without privacy and held frames mode=solid "
+        "and mode=cut-out ground=color.");
   return TRUE;
 }
 
@@ -476,10 +481,19 @@ get_time (GstSamOverlay * self, GstBuffer * buf)
 static GstFlowReturn
 hide (GstSamOverlay * self, GstBuffer * buf, const GstSamHideStyle * style)
 {
+  const GstClockTime time = get_time (self, buf);
   gchar *why = NULL;
+  gboolean on_gpu, ok;
 
-  if (gst_sam_hide_frame (&self->hide, style, buf, &self->info,
-          get_time (self, buf), self->report, &self->paint, &why))
+  on_gpu = gst_sam_hide_style_paints (style) &&
+      gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info, &why);
+  warn (self, why);
+  why = NULL;
+  ok = on_gpu ? gst_sam_hide_frame_on_gpu (&self->hide, style, buf,
+      &self->info, time, self->report, &self->gpu, &why) :
+      gst_sam_hide_frame (&self->hide, style, buf, &self->info, time,
+      self->report, &self->paint, &why);
+  if (ok)
     return GST_FLOW_OK;
   GST_ELEMENT_ERROR (self, STREAM, FAILED, ("Cannot change the frame: %s.",
           why), (NULL));

@@ -220,6 +220,30 @@ frame_to_device (Rig * rig, GstBuffer * from)
   return buf;
 }
 
+/* The largest difference of two bytes of the same plane, alpha left out. */
+static gint
+find_difference (Rig * rig, GstBuffer * a, GstBuffer * b, guint plane)
+{
+  GstVideoFrame p, q;
+  gint x, y, most = 0;
+
+  fail_unless (gst_video_frame_map (&p, &rig->info, a, GST_MAP_READ));
+  fail_unless (gst_video_frame_map (&q, &rig->info, b, GST_MAP_READ));
+  for (y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT (&p, plane); y++) {
+    const guint8 *u = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&p, plane) +
+        y * GST_VIDEO_FRAME_PLANE_STRIDE (&p, plane);
+    const guint8 *v = (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&q, plane) +
+        y * GST_VIDEO_FRAME_PLANE_STRIDE (&q, plane);
+
+    for (x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH (&p, plane) *
+        GST_VIDEO_FRAME_COMP_PSTRIDE (&p, plane); x++)
+      most = MAX (most, ABS (u[x] - v[x]));
+  }
+  gst_video_frame_unmap (&p);
+  gst_video_frame_unmap (&q);
+  return most;
+}
+
 static guint
 count_differences (Rig * rig, GstBuffer * a, GstBuffer * b)
 {
@@ -480,6 +504,146 @@ GST_START_TEST (test_large_mask)
 
 GST_END_TEST;
 
+/* ---- Modes that change what masks cover */
+
+typedef struct
+{
+  const gchar *style;
+  gboolean on_gpu;              /* nothing of the frame's size crosses the bus */
+  gint tolerance;               /* soft edges: the GPU rounds down */
+} Effect;
+
+static const Effect effects[] = {
+  {"samoverlay mode=solid effect-color=0xff3060c0 margin=3", TRUE, 0},
+  {"samoverlay mode=solid margin=0 hold=0", TRUE, 0},
+  {"samoverlay mode=cut-out effect-color=0xffe0a010", TRUE, 1},
+  {"samoverlay mode=cut-out keep=outside", TRUE, 0},
+  {"samoverlay mode=solid unmasked-frames=cover", TRUE, 0},
+  {"samoverlay mode=solid unmasked-frames=hold", FALSE, 0},
+  {"samoverlay mode=solid privacy=true", FALSE, 0},
+  {"samoverlay mode=blur cell-size=8", FALSE, 0},
+  {"samoverlay mode=pixelate cell-size=12", FALSE, 0},
+};
+
+static GstHarness *
+new_harness (const gchar * style)
+{
+  GstElement *element = gst_parse_launch (style, NULL);
+  GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
+
+  gst_object_unref (element);
+  return h;
+}
+
+static void
+set_rate (Rig * rig, gint fps)
+{
+  GstCaps *caps;
+
+  rig->info.fps_n = fps;
+  caps = gst_video_info_to_caps (&rig->info);
+  gst_harness_set_src_caps (rig->host, gst_caps_copy (caps));
+  gst_caps_set_features_simple (caps,
+      gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, NULL));
+  gst_harness_set_src_caps (rig->device, caps);
+}
+
+/* Elements of that style. Returns where the one on the device tells what it
+ * has to. */
+static GstBus *
+rig_restyle (Rig * rig, const gchar * style)
+{
+  GstBus *bus;
+
+  gst_harness_teardown (rig->host);
+  gst_harness_teardown (rig->device);
+  rig->host = new_harness (style);
+  rig->device = new_harness (style);
+  bus = sam_harness_add_bus (rig->device);
+  set_rate (rig, 30);
+  return bus;
+}
+
+/* One frame in both memories. Returns whether it was changed. Where an edge is
+ * soft, chroma that pixels share goes by one of them on the GPU: of frames with
+ * such a plane luma alone is held against the other. */
+static gboolean
+run_effect (Rig * rig, const Effect * effect, GstBuffer * mask, guint n)
+{
+  GstBuffer *frame = draw_frame (rig), *plain = gst_buffer_copy_deep (frame);
+  GstBuffer *far = frame_to_device (rig, frame);
+  /* in libgstcuda's memory if their number is one of words */
+  const gsize label_bytes = gst_buffer_get_size (mask) % 4 ? 0 :
+      gst_buffer_get_size (mask);
+  struct emu_copied before, after;
+  gboolean changed;
+  gsize copied;
+  guint i;
+
+  GST_BUFFER_PTS (frame) = GST_BUFFER_PTS (far) = n * GST_SECOND / 30;
+  rig->report->mask = mask;
+  gst_sam_meta_add (frame, rig->report);
+  rig->report->mask = mask_to_device (rig, mask);
+  gst_sam_meta_add (far, rig->report);
+  gst_clear_buffer (&rig->report->mask);
+  frame = gst_harness_push_and_pull (rig->host, frame);
+  before = emu_copied ();
+  far = gst_harness_push_and_pull (rig->device, far);
+  after = emu_copied ();
+  copied = after.to_host - before.to_host;
+  fail_unless (effect->on_gpu ? copied == label_bytes :
+      copied >= rig->info.size, "%s: %" G_GSIZE_FORMAT " bytes to the host",
+      effect->style, copied);
+  for (i = 0; i < GST_VIDEO_INFO_N_PLANES (&rig->info); i++) {
+    const gint most = find_difference (rig, frame, far, i);
+
+    if (effect->tolerance && i > 0)
+      continue;
+    fail_unless (most <= effect->tolerance, "%s, frame %u, plane %u: %d of 255",
+        effect->style, n, i, most);
+  }
+  changed = count_differences (rig, frame, plain) > 0;
+  gst_buffer_unref (frame);
+  gst_buffer_unref (plain);
+  gst_buffer_unref (far);
+  return changed;
+}
+
+GST_START_TEST (test_effects)
+{
+  static const GstVideoFormat some[] = { GST_VIDEO_FORMAT_NV12,
+    GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_BGRx
+  };
+  const Effect *effect = &effects[__i__ % G_N_ELEMENTS (effects)];
+  const GstVideoFormat format = some[__i__ / G_N_ELEMENTS (effects)];
+  guint changed = 0, n;
+  GstBus *bus;
+  Rig rig;
+
+  rig_open (&rig, format, 97, 66, SEED + __i__);
+  bus = rig_restyle (&rig, effect->style);
+  for (n = 0; n < 6; n++) {
+    const gboolean whole = n % 2;
+    GstBuffer *mask;
+
+    if (n == 3)
+      set_rate (&rig, 25);
+
+    draw_objects (&rig, 3);
+    mask = draw_mask (&rig, whole ? 97 : 20, whole ? 66 : 12);
+    changed += run_effect (&rig, effect, mask, n);
+    gst_buffer_unref (mask);
+  }
+  fail_unless (changed > 2, "%s: %u frames changed", effect->style, changed);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_INFO, NULL),
+      effect->on_gpu ? 0 : 1);
+  gst_element_set_bus (rig.device->element, NULL);
+  gst_object_unref (bus);
+  rig_close (&rig);
+}
+
+GST_END_TEST;
+
 static Suite *
 cudaoverlay_suite (void)
 {
@@ -497,6 +661,7 @@ cudaoverlay_suite (void)
   tcase_add_test (tc, test_first_frame);
   tcase_add_test (tc, test_other_context);
   tcase_add_test (tc, test_large_mask);
+  tcase_add_loop_test (tc, test_effects, 0, 4 * G_N_ELEMENTS (effects));
   return s;
 }
 
