@@ -54,6 +54,17 @@ def stop_without_packages(sources, folder):
            done.stderr == 'apt-get: no network\n', done)
 
 
+def stop_without_root(sources, folder):
+    """The root of another system that cannot be made: the reason, and no test is said to have passed."""
+    write_fakes(folder, {'id': 'echo 0', 'debootstrap': 'echo "E: no network"; exit 1'})
+    done = run([sources / 'tests' / 'versions.sh', '--debian', '13'], folder, SAMTRACK_ROOTS=str(pathlib.Path(folder, 'roots')))
+    expect('versions.sh stops', done.returncode == 1 and done.stdout == '0 passed, 1 failed, 0 skipped\n' and
+           'E: no network' in done.stderr and 'cannot be made' in done.stderr, done)
+    for arguments in [], ['--debian'], ['--debian', 'bogus'], ['--bogus', '13']:
+        done = run([sources / 'tests' / 'versions.sh', *arguments], folder)
+        expect('versions.sh refuses what it does not know', done.returncode == 2 and 'usage:' in done.stderr and not done.stdout, done)
+
+
 def tell_installation(sources, folder):
     write_fakes(folder, {'apt-get': INSTALLS})
     done = run([sources / 'tools' / 'setup.sh', 'run'], folder)
@@ -128,6 +139,7 @@ def main(sources):
     children.end_with_test()
     with tempfile.TemporaryDirectory() as folder:
         stop_without_packages(sources, folder)
+        stop_without_root(sources, folder)
         tell_installation(sources, folder)
         ask_the_python_of_the_tests(sources, folder)
         build_again(sources, folder)

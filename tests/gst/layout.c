@@ -371,11 +371,12 @@ get_template_format (const gchar * factory, guint n)
   for (i = 0; i < gst_caps_get_size (caps); i++) {
     const GValue *formats = gst_structure_get_value (gst_caps_get_structure
         (caps, i), "format");
-    const guint count = gst_value_list_get_size (formats);
+    guint count;
 
     if (!gst_caps_features_is_equal (gst_caps_get_features (caps, i),
             GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
       continue;
+    count = gst_value_list_get_size (formats);
     if (n < count) {
       format = gst_video_format_from_string (g_value_get_string
           (gst_value_list_get_value (formats, n)));

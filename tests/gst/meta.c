@@ -371,6 +371,42 @@ GST_START_TEST (test_ids_of_more_than_31_bits_are_not_cut)
 
 GST_END_TEST;
 
+#if GST_CHECK_VERSION (1, 24, 0)
+/* As unixfdsink and cudaipcsink send it: all fields, those in arrays and the
+ * pixels of masks, too. */
+GST_START_TEST (test_serialized)
+{
+  GstHarness *h = sam_harness_new ("samtrack mask-type=probability",
+      GST_VIDEO_FORMAT_GRAY8, 64, 48);
+  GstBuffer *buf, *other = gst_buffer_new ();
+  GByteArray *data = g_byte_array_new ();
+  const GstStructure *sent;
+  guint32 used = 0;
+
+  g_signal_emit_by_name (h->element, "prompt",
+      SQUARE_BOX ",label=\"Stuhl; \316\264\"");
+  buf = sam_harness_run (h, 0);
+  sent = sam_get_meta (buf);
+  fail_unless_equals_int (sam_get_num_objects (sent), 1);
+  fail_unless (gst_structure_has_field (sent, "mask") &&
+      gst_structure_has_field (sent, "probability") &&
+      gst_structure_has_field (sam_get_object (sent, 0), "label"));
+  fail_unless (gst_meta_serialize_simple ((GstMeta *)
+          gst_buffer_get_custom_meta (buf, "GstSamTrackMeta"), data));
+  fail_unless (gst_meta_deserialize (other, data->data, data->len, &used));
+  fail_unless_equals_int (used, data->len);
+  fail_unless (gst_structure_is_equal (sam_get_meta (other), sent),
+      "%" GST_PTR_FORMAT " became %" GST_PTR_FORMAT, sent,
+      sam_get_meta (other));
+  g_byte_array_unref (data);
+  gst_buffer_unref (other);
+  gst_buffer_unref (buf);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+#endif
+
 static Suite *
 meta_suite (void)
 {
@@ -385,6 +421,9 @@ meta_suite (void)
   tcase_add_loop_test (tc, test_it_is_lost_rather_than_wrong, 0, 3);
   tcase_add_test (tc, test_sizes_that_would_overflow);
   tcase_add_test (tc, test_ids_of_more_than_31_bits_are_not_cut);
+#if GST_CHECK_VERSION (1, 24, 0)
+  tcase_add_test (tc, test_serialized);
+#endif
   return s;
 }
 
