@@ -32,15 +32,13 @@ gst_sam_writing_free (GstSamWriting * writing)
   g_free (writing);
 }
 
+/* Families are listed where no font is: those that stand for others. What no
+ * font has is drawn as a box. */
 static gboolean
-has_fonts (PangoFontMap * fonts)
+has_fonts (GstSamLetters * self)
 {
-  PangoFontFamily **families = NULL;
-  int n = 0;
-
-  pango_font_map_list_families (fonts, &families, &n);
-  g_free (families);
-  return n > 0;
+  pango_layout_set_text (self->layout, "#0", -1);
+  return pango_layout_get_unknown_glyphs_count (self->layout) == 0;
 }
 
 GstSamLetters *
@@ -50,10 +48,8 @@ gst_sam_letters_new (void)
   cairo_font_options_t *options;
   GstSamLetters *self;
 
-  if (!fonts || !has_fonts (fonts)) {
-    g_clear_object (&fonts);
+  if (!fonts)
     return NULL;
-  }
   self = g_new0 (GstSamLetters, 1);
   self->fonts = fonts;
   self->context = pango_font_map_create_context (fonts);
@@ -69,7 +65,10 @@ gst_sam_letters_new (void)
   pango_layout_set_ellipsize (self->layout, PANGO_ELLIPSIZE_END);
   self->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free,
       (GDestroyNotify) gst_sam_writing_free);
-  return self;
+  if (has_fonts (self))
+    return self;
+  gst_sam_letters_free (self);
+  return NULL;
 }
 
 void

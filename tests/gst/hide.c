@@ -4,6 +4,7 @@
 #include "things.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 /* In solid black no pixel of the texture is what it was. */
 GST_START_TEST (test_solid_covers_the_mask_and_its_margin)
@@ -336,6 +337,46 @@ GST_START_TEST (test_ground_picture)
 
 GST_END_TEST;
 
+/* Pixels that nobody may write to, as of a file that is mapped, or of a picture
+ * that is shown again: they are copied, and stay as they are. A write would be a
+ * signal. */
+GST_START_TEST (test_read_only)
+{
+  static const gchar *const launch[] = { "samoverlay", "samoverlay mode=solid",
+    "samoverlay mode=blur", "samoverlay mode=cut-out",
+    "samoverlay mode=solid privacy=true"
+  };
+  const gsize size = W * H * 4;
+  GstHarness *h = open_rgba (launch[__i__]);
+  GstBuffer *plain = new_rgba (), *buf = gst_buffer_new ();
+  guint8 *pixels = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+      MAP_ANONYMOUS, -1, 0);
+  GstMapInfo map;
+  gint x, y;
+
+  fail_unless (pixels != MAP_FAILED);
+  fail_unless_equals_int (gst_buffer_extract (plain, 0, pixels, size), size);
+  fail_unless_equals_int (mprotect (pixels, size, PROT_READ), 0);
+  gst_buffer_append_memory (buf, gst_memory_new_wrapped
+      (GST_MEMORY_FLAG_READONLY, pixels, size, 0, size, NULL, NULL));
+  GST_BUFFER_PTS (buf) = 0;
+  add_things (buf, "ok", &square, 1);
+  buf = gst_harness_push_and_pull (h, buf);
+  fail_unless (gst_buffer_map (buf, &map, GST_MAP_READ));
+  fail_unless (map.data != pixels);
+  y = __i__ == 3 ? Y1 + 8 : (Y0 + Y1) / 2;
+  for (x = X0 + 8; x < X1 - 8 && !is_changed (map.data, x, y); x++);
+  fail_unless (x < X1 - 8, "%s: nothing is drawn", launch[__i__]);
+  gst_buffer_unmap (buf, &map);
+  gst_buffer_unref (buf);
+  fail_unless (!gst_buffer_memcmp (plain, 0, pixels, size));
+  gst_buffer_unref (plain);
+  gst_harness_teardown (h);
+  munmap (pixels, size);
+}
+
+GST_END_TEST;
+
 static Suite *
 hide_suite (void)
 {
@@ -350,6 +391,7 @@ hide_suite (void)
   tcase_add_loop_test (tc, test_ground_picture, 0, 2);
   tcase_add_test (tc, test_selection);
   tcase_add_test (tc, test_colours_by_id_and_label);
+  tcase_add_loop_test (tc, test_read_only, 0, 5);
   return s;
 }
 

@@ -91,12 +91,36 @@ GST_START_TEST (test_sizes_of_frames)
 
 GST_END_TEST;
 
+/* No font at all, as in small containers: the font of the plugin's own, not the
+ * boxes that Pango draws for letters that no font has. */
+GST_START_TEST (test_no_fonts)
+{
+  static guint8 pixels[2][W * H];
+  gchar *config;
+
+  sam_folder_make ("fonts.conf");
+  config = g_strdup_printf ("<?xml version=\"1.0\"?><!DOCTYPE fontconfig SYSTEM "
+      "\"fonts.dtd\"><fontconfig><dir>%s/none</dir></fontconfig>", sam_folder);
+  fail_unless (g_file_set_contents (sam_file, config, -1, NULL));
+  g_setenv ("FONTCONFIG_FILE", sam_file, TRUE);
+  fail_unless (draw_name ("cat", pixels[0]) > 1);
+  fail_unless (draw_name ("dog", pixels[1]) > 1);
+  fail_unless (memcmp (pixels[0], pixels[1], sizeof pixels[0]) != 0,
+      "'cat' looks like 'dog'");
+  g_unsetenv ("FONTCONFIG_FILE");
+  sam_folder_remove ();
+  g_free (config);
+}
+
+GST_END_TEST;
+
 static Suite *
 lettering_suite (void)
 {
   Suite *s = suite_create ("lettering");
   TCase *tc = sam_tcase_new (s, "texts");
 
+  tcase_add_test (tc, test_no_fonts);   /* first: fontconfig asks once */
   tcase_add_test (tc, test_scripts);
   tcase_add_test (tc, test_sizes_of_frames);
   return s;
