@@ -22,13 +22,12 @@ enum {
     SAM_DECODER_HEADS = 8,
     SAM_DECODER_LAYERS = 2,
     SAM_TRUNK_BYTES = 256,        // room for a family's own sizes
+    SAM_CURVE = 11,               // numbers of a curve over 0 .. 1
 };
 
 // Keys and values of memory attention, from the second map on: means of 2 x 2 neighbours, of keys
 // turned already. COUNTED: each counts as the four that it stands for. SHIFTED: every channel of a
 // key is greater by 2 ln 2, which the publisher meant for the same.
-enum { SAM_CURVE = 11 }; // numbers of a curve over 0 .. 1
-
 enum sam_pooling { SAM_POOLING_NONE, SAM_POOLING_COUNTED, SAM_POOLING_SHIFTED };
 
 // Which frames an object remembers, beside those with a prompt. PRESENT: those that it is present
