@@ -4,6 +4,7 @@
 drawn, by keys alone; shortcuts can be switched off; nothing moves where motion is not wanted.
 usage: accessible.py BUILD PYTHON_FOLDER [OUT_FOLDER]     axe-core is in the PYTHON_FOLDER"""
 import asyncio
+import contextlib
 import json
 import os
 import pathlib
@@ -53,6 +54,16 @@ class Judge:
         check(False, f'the state {state} does not last')
 
 
+async def click_there(tab):
+    """A click into a moment without frames, as a busy machine has them, has no effect: then once more."""
+    for _ in range(4):
+        await tab.wait_for('document.body.dataset.state === "live"', SLOW)
+        await tab.key('Enter')
+        with contextlib.suppress(AssertionError):
+            return await tab.wait_for(f'{ROWS} === 1', SLOW / 3)
+    check(False, 'the key clicks nothing')
+
+
 async def use_keys(tab):
     """The cursor of the keyboard begins in the middle, and clicks there."""
     await tab.run('document.getElementById("stage").focus()')
@@ -60,8 +71,7 @@ async def use_keys(tab):
     await tab.wait_for(f'!{CURSOR}.hidden')
     for _ in range(3):
         await tab.key('ArrowDown')
-    await tab.key('Enter')
-    await tab.wait_for(f'{ROWS} === 1', SLOW)
+    await click_there(tab)
     for corner in range(2):
         if not corner:
             await tab.run('document.querySelector("#draw [value=line]").click(), document.getElementById("stage").focus()')

@@ -351,8 +351,8 @@ async def explain(browser, build, out):
                 await other.open(program.page)
                 await other.wait_for(f'{STATE} === "refused" && {BANNER}.includes("too many viewers")')
                 await other.screenshot(f'{out}/refused.png')
-            await tab.run('window.dispatchEvent(new Event("offline"))')
-            await tab.run(f'({STATE} === "offline") || Promise.reject(new Error({STATE}))')
+            # In one: the next state that comes ends it.
+            await tab.run(f'(window.dispatchEvent(new Event("offline")), {STATE} === "offline") || Promise.reject(new Error({STATE}))')
             await tab.wait_for(f'{STATE} === "live"')
             program.stop()
             await tab.wait_for(f'{STATE} === "lost" && document.getElementById("delay").textContent === "–"')

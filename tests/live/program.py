@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Starts samtrack-live for a test, and speaks with it as a page does."""
 import asyncio
+import contextlib
 import json
 import os
 import pathlib
@@ -25,6 +26,8 @@ SKIPPED = 77  # meson counts it as skipped
 # What GStreamer's own elements may complain of: its RTSP library warns of what clients send, and rtspsrc 1.22 forgets its sequence
 # number when it is stopped, ahead of its thread, which gives it to the EOS that it pushes if the camera is lost just then.
 NOT_OURS = ('GStreamer-RTSP-WARNING', "gst_event_set_seqnum: assertion 'seqnum != GST_SEQNUM_INVALID' failed")
+
+STARVED = 2  # s that threads, all together, waited for a processor while the program was to end
 
 
 def skip(why):
@@ -53,6 +56,15 @@ def get_free_port():
                 return port
             except OSError:
                 pass
+
+
+def get_waits(pid):
+    """For how many seconds its threads, all together, have waited for a processor; 0 where the kernel does not tell."""
+    waits = 0
+    for path in pathlib.Path(f'/proc/{pid}/task').glob('*/schedstat'):
+        with contextlib.suppress(OSError):  # it has just ended
+            waits += int(path.read_text().split()[1])
+    return waits / 1e9
 
 
 def get_path(build):
@@ -156,14 +168,22 @@ class Program:
         self.wait_for(lambda m: m.get(name, 0) > 5, f'frames of {camera}')
 
     def stop(self):
-        """Ends it by SIGTERM; it must end by itself, with status 0."""
+        """Ends it by SIGTERM; it must end by itself, with status 0. It gives up after 4.5 s: that is no fault of a program whose
+        threads wait for a processor meanwhile. Those that hang do not."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        try:
-            status = self.process.wait(20)
-        except subprocess.TimeoutExpired:
+        waits = [get_waits(self.process.pid)]
+        for _ in range(40):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.5)
+                break
+            waits.append(get_waits(self.process.pid))
+        status = self.process.poll()
+        if status is None:
             self.process.kill()
             raise AssertionError(f'SIGTERM did not end it in 20 s:\n{self.read_log()}')
+        if status == 1 and 'event=stop-hangs' in self.read_log() and max(waits) > waits[0] + STARVED:
+            return
         check(status == 0, f'it ended with status {status}:\n{self.read_log()}')
         log = self.read_log()
         check('event=stopped' in log, f'the log does not end with event=stopped:\n{log}')

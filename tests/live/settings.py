@@ -155,10 +155,14 @@ def hold_many(build, path):
         first = program.wait_for(lambda m: get_count(m, 'inferred') > 0 and m['samtrack_source_up{camera="c15"}'] == 1, 'all cameras', 60)
         name = 'samtrack_frames_per_second{camera="c16",fate="inferred"}'
         check(name not in first or time.monotonic() - begin > 5, 'a rate of no time')
-        m = program.wait_for(lambda m: m.get(name, 0) > 0, 'the rate')
+        steps = 'samtrack_capacity_steps_per_second{camera="c16"}'
+        m = program.wait_for(lambda m: m.get(name, 0) > 0 and steps in m, 'the rate', 60)
         rates = [m[f'samtrack_frames_per_second{{camera="c16",fate="{fate}"}}'] for fate in ('received', 'inferred')]
-        check(0.9 <= rates[0] <= 4 and rates[1] <= rates[0] + 0.5, f'rates: {rates}, expected 2 a second')
-        steps = m['samtrack_capacity_steps_per_second{camera="c16"}']
+        # On a machine that is too busy fewer frames than these two a second are made.
+        made = get_count(m, 'received') / (time.monotonic() - begin)
+        check(min(0.9, made / 3) <= rates[0] <= 4 and rates[1] <= rates[0] + 0.5,
+              f'rates: {rates}, expected 2 a second, or somewhat less than {made:.2f}')
+        steps = m[steps]
         step = m['samtrack_stage_seconds{camera="c16",stage="step",quantile="0.50"}']
         check(abs(steps * step - 1) < 0.5, f'{steps} steps a second, of {step} s each')
         left = m['samtrack_capacity_left_ratio{camera="c16"}']
