@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Lines and branches that the tests reach, per folder of engine/, gst/ and pipelines/live.
-usage: coverage.py BUILD [BEFORE]
-    BUILD: a folder of `meson setup BUILD -Db_coverage=true -Doptimization=0 -Demu=false -Dcuda=disabled` in which tests have run
+usage: coverage.py BUILD [BEFORE [FILES]]
+    BUILD: a folder in which tests have run, as tools/coverage.sh sets it up
     BEFORE: what this printed of another state; each percentage is then shown beside its own, and the status is 1 if one of them
     has fallen, 2 if nothing could be compared
+    FILES: the names of that state's files, a line each. Of a file that is not among them (by its own name: files move) it is told
+    apart, in a row FOLDER+new, which nothing is compared with
 A line counts once, in whatever program it is compiled into; so does each way out of a branch. Prints a table: folder, lines, of
 them reached, percent, branches, of them taken, percent.
 """
@@ -61,11 +63,12 @@ def collect(build):
     return lines, branches
 
 
-def sum_up(counts):
-    """Of each folder: how many there are, and how many were reached."""
+def sum_up(counts, known):
+    """Of each folder: how many there are, and how many were reached. In files of other names than those that are known: apart."""
     sums = collections.defaultdict(lambda: [0, 0])
     for at, count in counts.items():
-        of = sums[FOLDERS.match(at[0])[1]]
+        is_new = known and pathlib.PurePath(at[0]).name not in known
+        of = sums[FOLDERS.match(at[0])[1] + ('+new' if is_new else '')]
         of[0] += 1
         of[1] += count > 0
     return sums
@@ -80,8 +83,8 @@ def read_before(path):
         raise ValueError(f'{path}: expected the table that coverage.py prints') from None
 
 
-def main(build, before):
-    lines, branches = (sum_up(counts) for counts in collect(build))
+def main(build, before, known):
+    lines, branches = (sum_up(counts, known) for counts in collect(build))
     fallen = False
     print(f'{"folder":20}{"lines":>8}{"reached":>9}{"%":>7}{"branches":>10}{"taken":>8}{"%":>7}')
     for folder in sorted(lines):
@@ -102,9 +105,11 @@ if __name__ == '__main__':
     if sys.argv[1:] in (['-h'], ['--help']):
         print(__doc__)
         sys.exit()
-    if len(sys.argv) not in (2, 3):
-        fail(f'expected BUILD [BEFORE], found {len(sys.argv) - 1} arguments; --help tells what they are')
+    if len(sys.argv) not in (2, 3, 4):
+        fail(f'expected BUILD [BEFORE [FILES]], found {len(sys.argv) - 1} arguments; --help tells what they are')
+    build, before, files = (pathlib.Path(a) if a else None for a in (sys.argv[1:] + [None] * 2)[:3])
     try:
-        sys.exit(main(pathlib.Path(sys.argv[1]), read_before(pathlib.Path(sys.argv[2])) if len(sys.argv) == 3 else {}))
+        sys.exit(main(build, read_before(before) if before else {},
+                      {pathlib.PurePath(line).name for line in files.read_text().splitlines()} if files else None))
     except (OSError, ValueError) as e:
         fail(e)

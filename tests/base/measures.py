@@ -113,7 +113,7 @@ def check_coverage(folder):
         path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / 'tools/coverage.py', script)
     source.write_text(SOURCE)
-    for arguments, text in ([[], 'found 0 arguments'], [[build], 'expected files *.gcda'], [[1, 2, 3], 'found 3 arguments']):
+    for arguments, text in ([[], 'found 0 arguments'], [[build], 'expected files *.gcda'], [[1, 2, 3, 4], 'found 4 arguments']):
         done = run(script, *arguments)
         expect(text, done.returncode == 2 and text in done.stderr and done.stderr.count('\n') == 1, done)
     subprocess.run(['gcc', '--coverage', '-O0', '-c', '../engine/base/main.c', '-o', 'main.o'], cwd=build, check=True)
@@ -136,6 +136,11 @@ def check_coverage(folder):
     before.write_text(whole.stdout + whole.stdout.splitlines()[1].replace('engine/base', 'engine/gone') + '\n')
     done = run(script, build, before)
     expect('a folder that is gone', done.returncode == 1 and 'engine/gone: nothing of it was run' in done.stdout, done)
+    before.write_text(whole.stdout)
+    for files, row in ('engine/moved/main.c', 'engine/base '), ('engine/base/other.c', 'engine/base+new '):
+        (folder / 'files').write_text(files + '\n')
+        done = run(script, build, before, folder / 'files')
+        expect('a file that is new', row in done.stdout and ('before' in done.stdout) == (row == 'engine/base '), done)
     before.write_text('a table\nof another kind\n')
     done = run(script, build, before)
     expect('no table', done.returncode == 2 and f'{before}: expected the table' in done.stderr, done)

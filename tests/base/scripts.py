@@ -120,6 +120,33 @@ def build_again(sources, folder):
     expect('build.sh shows what failed', done.returncode == 1 and 'x.c: no such thing' in done.stdout, done)
 
 
+def measure_coverage(sources, folder):
+    """Of this tree alone, or of a commit's first: then both are told, and nothing is left of the other tree. No table where a test fails."""
+    root, calls = folder / 'measured', folder / 'measured.calls'
+    (root / 'tools').mkdir(parents=True)
+    shutil.copy(sources / 'tools' / 'coverage.sh', root / 'tools')
+    (root / 'tools' / 'coverage.py').write_text('import os, sys\nprint(os.getcwd(), *sys.argv[1:])\n')
+    write_fakes(folder, {'ninja': 'echo "ninja in $PWD"', 'meson': 'echo "$PWD: meson $*" >>"$CALLS"; mkdir -p build-coverage; '
+                         'touch build-coverage/build.ninja; test "$1" = setup || exit "$TESTS"'})
+    who = {f'GIT_{what}_{part}': 'somebody' for what in ('AUTHOR', 'COMMITTER') for part in ('NAME', 'EMAIL')}
+    for words in (['init', '-q'], ['add', '.'], ['commit', '-qm', 'all']):
+        subprocess.run(['git', '-C', root, *words], check=True, env=dict(os.environ, **who))
+    for arguments, status, trees, table in (([], 0, [root], f'{root}/build-coverage .\n'), ([], 2, [root], ''),
+                                            (['HEAD'], 0, [root / 'build-coverage-before', root], f'{root}/build-coverage . before.txt before.files\n'),
+                                            (['HEAD'], 2, [root / 'build-coverage-before'], '')):
+        calls.write_text('')
+        shutil.rmtree(root / 'build-coverage', ignore_errors=True)
+        done = run([root / 'tools' / 'coverage.sh', *arguments], folder, CALLS=str(calls), TESTS='1' if status else '0')
+        called = [line.split()[:3] for line in calls.read_text().splitlines()]
+        expect(f'coverage.sh {arguments} measures', called == [[f'{tree}:', 'meson', word] for tree in trees for word in ('setup', 'test')], done)
+        expect(f'coverage.sh {arguments}, its table', done.returncode == status and done.stdout == table, done)
+        expect('coverage.sh says what failed', ('tests failed' in done.stderr) == (status == 2), done)
+        expect('coverage.sh leaves no tree', not (root / 'build-coverage-before').exists(), done)
+    for arguments in (['--bogus'], ['bogus'], ['HEAD', 'bogus']):
+        done = run([root / 'tools' / 'coverage.sh', *arguments], folder)
+        expect('coverage.sh refuses what it does not know', done.returncode == 2 and 'bogus' in done.stderr and not done.stdout, done)
+
+
 def refuse_arguments(sources, folder):
     """Ahead of everything that takes time or leaves something."""
     for arguments in ['--bogus'], [folder / 'packages', 'build', 'bogus']:
@@ -143,6 +170,8 @@ def main(sources):
         tell_installation(sources, folder)
         ask_the_python_of_the_tests(sources, folder)
         build_again(sources, folder)
+        if shutil.which('git'):
+            measure_coverage(sources, pathlib.Path(folder))
         refuse_arguments(sources, pathlib.Path(folder))
     print(f'{len(SCRIPTS)} scripts stop; set-up and build tell how far they are')
 

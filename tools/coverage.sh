@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Lines and branches of engine/, gst/ and pipelines/live that the plain tests reach, per folder (tools/coverage.py). With a COMMIT:
+# the same of that tree first, beside which this tree's stands; its new files are told apart. The tables stay in build-coverage/.
+# Without the CUDA backend and its emulator. It takes half an hour of two cores, with a COMMIT an hour.
+# Status 1: something has fallen; 2: nothing could be measured, or a test failed. usage: tools/coverage.sh [COMMIT]
+set -eu -o pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+before=$root/build-coverage-before
+
+fail() {
+    echo "tools/coverage.sh: $1" >&2
+    exit 2
+}
+
+# gcov's counters of threads are exact only if each is added to by one at a time, which makes kernels ten times as slow. What is asked
+# here is whether a line was reached at all.
+measure() { # the root of a tree
+    cd "$1"
+    [ -f build-coverage/build.ninja ] || meson setup build-coverage -Db_coverage=true -Doptimization=1 -Demu=false -Dcuda=disabled \
+        -Dc_args=-fprofile-update=single -Dcpp_args=-fprofile-update=single >/dev/null
+    ninja -C build-coverage >build-coverage/build.log || { tail -20 build-coverage/build.log >&2; fail "$1 cannot be built"; }
+    find build-coverage -name '*.gcda' -delete
+    CK_TIMEOUT_MULTIPLIER=4 meson test -C build-coverage --no-rebuild -t 5 >&2 || fail "tests failed in $1: what they reach cannot be told"
+}
+
+case "${1-}" in
+-h | --help) sed -n '3,7s/^# //p' "$0"; exit ;;
+-*) fail "there is no option '$1'; usage: tools/coverage.sh [COMMIT]" ;;
+esac
+[ $# -le 1 ] || fail "an argument too many, '$2'; usage: tools/coverage.sh [COMMIT]"
+if [ -n "${1-}" ]; then
+    commit=$(git -C "$root" rev-parse --verify --quiet "$1^{commit}") || fail "there is no commit '$1'"
+    git -C "$root" worktree remove --force "$before" 2>/dev/null || rm -rf "$before"
+    git -C "$root" worktree prune
+    git -C "$root" worktree add --detach --quiet "$before" "$commit"
+    trap 'git -C "$root" worktree remove --force "$before"' EXIT
+    (measure "$before")
+    cp "$root/tools/coverage.py" "$before/tools/"
+    mkdir -p "$root/build-coverage"
+    git -C "$root" ls-tree -r --name-only "$commit" >"$root/build-coverage/before.files"
+    python3 "$before/tools/coverage.py" "$before/build-coverage" >"$root/build-coverage/before.txt"
+fi
+(measure "$root")
+cd "$root/build-coverage"
+python3 "$root/tools/coverage.py" . ${1:+before.txt before.files} | tee coverage.txt
