@@ -165,9 +165,8 @@ static int override_size(struct sam_config *c, int input_size, struct sam_error 
     return SAM_OK;
 }
 
-float sam_config_told_iou(const struct sam_config *c, float iou, bool tracked)
+float sam_config_told_iou(const float curve[SAM_CURVE], float iou)
 {
-    const float *curve = tracked ? c->tracked_iou : c->answer_iou;
     if (curve[SAM_CURVE - 1] == 0 || !(iou >= 0 && iou < 1))
         return iou;
     const float at = iou * (SAM_CURVE - 1);

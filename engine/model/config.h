@@ -85,9 +85,9 @@ struct sam_config {
     float recall_weight; // of what the nearest neighbours of cells tell; 0: they are not asked
     float recall_likeness; // cosine from which on a neighbour is believed
     float walk_fidelity; // of random walks to the decoder's mask; 0: there are none
-    // What is told of a predicted IoU of 0, 0.1 .. 1, of answers to prompts and of tracked masks;
-    // all 0: the IoU itself. See sam_config_told_iou().
-    float answer_iou[SAM_CURVE], tracked_iou[SAM_CURVE];
+    // What is told of a predicted IoU of 0, 0.1 .. 1, of answers to a single click and of tracked
+    // masks; all 0: the IoU itself. See sam_config_told_iou().
+    float click_iou[SAM_CURVE], tracked_iou[SAM_CURVE];
 
     struct sam_memory_shape memory;
 };
@@ -127,10 +127,10 @@ struct sam_size_from {
 int sam_config_size(const struct sam_weights *w, const struct sam_size_from *from, int *out,
                     struct sam_error *error);
 
-// The IoU that callers are told where the model predicts `iou`, of an answer to prompts or of a
-// tracked mask: how good masks of that prediction are in the mean. 1, which a mask prompt has, what
-// lies outside, and NaN are told as they are. The engine's own decisions are by the prediction.
-float sam_config_told_iou(const struct sam_config *c, float iou, bool tracked);
+// The IoU that callers are told where the model predicts `iou`, by one of the curves: how good masks
+// of that prediction are in the mean. 1, which a mask prompt has, what lies outside, and NaN are
+// told as they are. The engine's own decisions are by the prediction.
+float sam_config_told_iou(const float curve[SAM_CURVE], float iou);
 
 // How many of prefix0suffix, prefix1suffix, ... there are, at most limit + 1.
 int sam_config_layers(const struct sam_weights *w, const char *prefix, const char *suffix,

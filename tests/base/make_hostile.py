@@ -601,13 +601,13 @@ def config_files(f):
                               ('minus', {'fidelity': -0.05}, '-0.05'), ('word', {'fidelity': 'x'}, 'a string')):
         bad(f'walk-{name}', f"'random_walk.fidelity'|a number from 0.0001 to 1000|{found}", random_walk=walk)
     rising = [i / 10 for i in range(11)]
-    for name, told, key, found in (('text', 'yes', 'told_iou', 'a string'), ('number', {'answers': 0.5}, 'told_iou.answers', 'a fraction'),
+    for name, told, key, found in (('text', 'yes', 'told_iou', 'a string'), ('number', {'clicks': 0.5}, 'told_iou.clicks', 'a fraction'),
                                    ('short', {'tracked': rising[1:]}, 'told_iou.tracked', 'a list'),
                                    ('falling', {'tracked': [*rising[:5], 0.3, *rising[6:]]}, 'told_iou.tracked', 'a list'),
-                                   ('above', {'answers': [*rising[:10], 1.1]}, 'told_iou.answers', 'a list'),
-                                   ('minus', {'answers': [-0.1, *rising[1:]]}, 'told_iou.answers', 'a list'),
-                                   ('word', {'answers': [*rising[:10], 'one']}, 'told_iou.answers', 'a list'),
-                                   ('nothing', {'answers': [0] * 11}, 'told_iou.answers', 'a list')):
+                                   ('above', {'clicks': [*rising[:10], 1.1]}, 'told_iou.clicks', 'a list'),
+                                   ('minus', {'clicks': [-0.1, *rising[1:]]}, 'told_iou.clicks', 'a list'),
+                                   ('word', {'clicks': [*rising[:10], 'one']}, 'told_iou.clicks', 'a list'),
+                                   ('nothing', {'clicks': [0] * 11}, 'told_iou.clicks', 'a list')):
         bad(f'told-{name}', f"'{key}'|{found}", told_iou=told)
     bad('walk-text', "'random_walk'|an object|a string", random_walk='yes')
     f.bad('json-no-object.safetensors', c.safetensors(m.tensors(), {'samtrack': '[1]'}), 'metadata|object')

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // told TELLING PLAIN BACKEND
 // Two models that differ in the key told_iou alone. TELLING tells the half of what it predicts of
-// answers, and of tracked masks the square, linear between tenths. All else is to the bit what
+// answers to a click, and of tracked masks the square, linear between tenths. All else is to the bit what
 // PLAIN does: what is told decides nothing.
 #include <math.h>
 #include <stdbool.h>
@@ -13,6 +13,8 @@
 
 enum { START = 2, LAST = START + 8, MENDED = START + 3, MASKED = START + 5, UNDONE = START + 7 };
 static const struct sam_point where = { 0.25f, 0.3f, SAM_POINT_POSITIVE };
+static const struct sam_point mending[] = { { 0.25f, 0.3f, SAM_POINT_POSITIVE },
+                                            { 0.5f, 0.6f, SAM_POINT_NEGATIVE } };
 static const struct sam_point other = { 0.5f, 0.6f, SAM_POINT_NEGATIVE };
 static const char *backend;
 
@@ -27,15 +29,15 @@ static sam_tracker *open_tracker(const char *model)
 }
 
 // Of a prediction x: x / 2; the line between the squares of the tenths beside it; x itself.
-enum kind { ANSWER, TRACKED, GIVEN };
+enum kind { CLICK, TRACKED, OTHER };
 
 static double wanted(double x, enum kind kind)
 {
     const double low = floor(10 * x) / 10;
 
-    return kind == GIVEN    ? x
-           : kind == ANSWER ? x / 2
-                            : low * low + (x - low) * (2 * low + 0.1);
+    return kind == OTHER   ? x
+           : kind == CLICK ? x / 2
+                           : low * low + (x - low) * (2 * low + 0.1);
 }
 
 static void compare(float told, float predicted, enum kind kind, const char *what)
@@ -67,6 +69,8 @@ static void compare_answers(sam_tracker **t, const uint64_t *id)
     struct sam_answers a[2] = { SAM_ANSWERS_INIT, SAM_ANSWERS_INIT };
     struct sam_preview p[2] = { SAM_PREVIEW_INIT, SAM_PREVIEW_INIT };
     const struct sam_prompt asked = { .size = sizeof(asked), .num_points = 1, .points = &where };
+    const struct sam_prompt boxed = { .size = sizeof(boxed), .has_box = 1,
+                                      .box = { 0.1f, 0.05f, 0.4f, 0.5f } };
     struct sam_error error = { "" };
 
     for (int i = 0; i < 2; i++) {
@@ -76,8 +80,11 @@ static void compare_answers(sam_tracker **t, const uint64_t *id)
     expect(a[0].num_answers == SAM_ANSWERS && a[0].taken == a[1].taken, "%d answers, %d and %d",
            a[0].num_answers, a[0].taken, a[1].taken);
     for (int i = 0; i < SAM_ANSWERS; i++)
-        compare(a[0].answer[i].iou, a[1].answer[i].iou, ANSWER, "an answer");
-    compare(p[0].iou, p[1].iou, ANSWER, "a preview");
+        compare(a[0].answer[i].iou, a[1].answer[i].iou, CLICK, "an answer");
+    compare(p[0].iou, p[1].iou, CLICK, "a preview");
+    for (int i = 0; i < 2; i++)
+        expect(!sam_tracker_preview(t[i], &boxed, NULL, &p[i], &error), "%s", error.text);
+    compare(p[0].iou, p[1].iou, OTHER, "a preview of a box");
 }
 
 // What frame t begins with; the same for both.
@@ -89,7 +96,7 @@ static void act(sam_tracker *t, uint64_t *id, int frame)
     if (frame == START)
         *id = give(t, (struct sam_prompt) { .num_points = 1, .points = &where });
     if (frame == MENDED)
-        give(t, (struct sam_prompt) { .id = *id, .num_points = 1, .points = &other });
+        give(t, (struct sam_prompt) { .id = *id, .num_points = 2, .points = mending });
     if (frame == MASKED)
         give(t, (struct sam_prompt) { .id = *id, .mask = mask, .mask_width = 2, .mask_height = 2,
                                     .mask_stride = 2 });
@@ -114,8 +121,8 @@ int main(int argc, char **argv)
             act(t[i], &id[i], frame);
             expect(!sam_tracker_step(t[i], scene_draw(&s, frame), NULL, &r[i], NULL), "step");
         }
-        compare_objects(r, id, frame == START || frame == MENDED ? ANSWER
-                               : frame == MASKED                 ? GIVEN : TRACKED, frame);
+        compare_objects(r, id, frame == START ? CLICK
+                               : frame == MENDED || frame == MASKED ? OTHER : TRACKED, frame);
         if (frame == START)
             compare_answers(t, id);
     }

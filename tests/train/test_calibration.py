@@ -56,23 +56,23 @@ class Curve(unittest.TestCase):
             self.assertAlmostEqual(curve[i], (i / 10) ** 2, delta=0.015)
         self.assertEqual(curve[0], 0)
         config = {"told_iou": {"tracked": curve}}
-        self.assertAlmostEqual(tracker.told_iou(config, 0.85, True), (curve[8] + curve[9]) / 2)
-        self.assertEqual(tracker.told_iou(config, 0.85, False), 0.85)
-        self.assertEqual(tracker.told_iou(config, 1.0, True), 1.0)
+        self.assertAlmostEqual(tracker.told_iou(config, 0.85, "tracked"), (curve[8] + curve[9]) / 2)
+        self.assertEqual(tracker.told_iou(config, 0.85, "clicks"), 0.85)
+        self.assertEqual(tracker.told_iou(config, 1.0, "tracked"), 1.0)
 
     def test_fitted_to_one_half_and_told_of_the_other(self):
         torch.manual_seed(SEED)
-        groups = {k: [[(0.65, 0.6 - 0.2 * (k == "tracked"))] * 100, [(0.65, 0.1)]] for k in ("answers", "tracked")}
+        groups = {k: [[(0.65, 0.6 - 0.2 * (k == "tracked"))] * 100, [(0.65, 0.1)]] for k in ("clicks", "boxes", "tracked")}
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             path = os.path.join(folder, "m.safetensors")
             small = model.sized(model.NANO, 64)
             found = calibration.fit(model.build(small), small, groups, path)
             config = model.read(path)[0]
-        for kind, wanted in (("answers", 0.6), ("tracked", 0.4)):
+        for kind, wanted in (("clicks", 0.6), ("boxes", 0.65), ("tracked", 0.4)):
             self.assertEqual(len(found[kind]), 1)
             self.assertEqual(found[kind][0][0][1], 0.1)
             self.assertAlmostEqual(found[kind][0][0][0], wanted, delta=0.03)
-            self.assertAlmostEqual(tracker.told_iou(config, 0.65, kind == "tracked"), found[kind][0][0][0])
+            self.assertAlmostEqual(tracker.told_iou(config, 0.65, kind), found[kind][0][0][0])
 
     def test_points_lie_where_their_means_are(self):
         """A tenth that came out as predicted lies on the diagonal, one with few answers is hollow."""
@@ -106,7 +106,9 @@ class Curve(unittest.TestCase):
         with mock.patch.object(tracker, "Tracker", Scripted):
             masks = functools.partial(calibration.torch_masks, None)
             pairs = calibration.of_clip(masks, list(zip(frames, truths)), "point")
-        self.assertEqual(pairs, [(0.7, 1.0), (0.7, 1.0), (0.7, 0.0)])
+            self.assertEqual(pairs, [(0.7, 1.0), (0.7, 1.0), (0.7, 0.0)])
+            shown[0] = ~truths[0]  # another thing
+            self.assertEqual(calibration.of_clip(masks, list(zip(frames, truths)), "point"), [])
 
 
 class Expected(unittest.TestCase):

@@ -84,10 +84,10 @@ class Mix(unittest.TestCase):
         self.assertEqual(model.read(self.out)[0], SMALL | {"told_iou": {"tracked": curve}})
         self.assertEqual(run("--out", self.out, "--told", "{}", self.out), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL)
-        for wrong in ("{", "[]", '{"tracked": 1}', '{"tracked": [1, "a"]}', '{"old": []}', '{"tracked": [0.5]}', json.dumps({"answers": curve[::-1]})):
+        for wrong in ("{", "[]", '{"tracked": 1}', '{"tracked": [1, "a"]}', '{"old": []}', '{"tracked": [0.5]}', json.dumps({"clicks": curve[::-1]})):
             status, said = run("--out", self.out, "--told", wrong, self.files[0])
             self.assertEqual(status, 1)
-            self.assertIn(f"mix.py: --told: {wrong}: not an object with answers or tracked", said)
+            self.assertIn(f"mix.py: --told: {wrong}: not an object with clicks or tracked", said)
 
     def test_how_memory_is_read(self):
         self.assertEqual(run("--out", self.out, "--pooling", "counted", self.files[0]), (0, ""))

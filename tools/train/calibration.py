@@ -5,9 +5,10 @@
     calibration.py --pictures DIR [--videos DIR --held NAME,...] [--clips DIR,...] [--model FILE] [--engine] [--out PNG]
     calibration.py --pictures DIR ... --fit FILE
 
-Answers: one click and one exact box on two things of every picture kept apart (pictures.py). Tracked: things of the clips kept
+Clicks and boxes: one click and one exact box on two things of every picture kept apart (pictures.py). Tracked: things of the clips kept
 apart, with --videos the things outlined by hand in the videos --held, and with --clips those of evaluate.py's clips, from a
-click or a box through all of their frames, with --engine by our own pipeline; a frame counts where the model shows a mask.
+click or a box through all of their frames, with --engine by our own pipeline; a frame counts where the model shows a mask, and
+the first answer was no other thing.
 Masks are those that are shown: after target models, windows and walks. --fit measures what the model predicts, whatever it
 tells now, fits curves (told_iou, docs/MODEL.md) to every second picture and thing, writes the model with these, and prints
 and draws what it tells of the others. The last line is JSON: of each tenth of what is told how many answers, their mean
@@ -38,7 +39,9 @@ TENTHS = 10
 PULL = 5.0  # answers that tell what is told now, beside those that are fitted to
 FEW = 20  # answers; a tenth that has fewer is drawn hollow
 SIDE, ROOM = 720, 90  # px of a plot, and of its margin
-INK, PALE, KINDS = (40, 40, 40), (225, 225, 225), {"answers": (30, 110, 220), "tracked": (190, 90, 20)}  # BGR
+INK, PALE, KINDS = (40, 40, 40), (225, 225, 225), {"clicks": (30, 110, 220), "boxes": (60, 140, 40), "tracked": (190, 90, 20)}  # BGR
+FITTED = ("clicks", "tracked")  # boxes are told as they are predicted
+TAKEN = 0.5  # IoU of a first answer that is not another thing
 
 
 def arguments():
@@ -67,17 +70,17 @@ def prompted(one, image, kind, truth):
 
 
 def of_pictures(net, collection, most):
-    """[[(told, real IoU)] of the single answers on a picture]."""
-    groups = []
+    """{clicks, boxes: [[(told, real IoU)] of the single answers on a picture]}."""
+    groups = {"clicks": [], "boxes": []}
     for found in collection.apart.values():
         for i in np.linspace(0, len(found) - 1, min(most, len(found))).astype(int):
             image, labels = pictures.read(found[i])
-            groups.append([])
-            for truth in (labels == n for n in pictures.two_of(labels)):
-                for kind in ("point", "box"):
+            for name, kind in (("clicks", "point"), ("boxes", "box")):
+                groups[name].append([])
+                for truth in (labels == n for n in pictures.two_of(labels)):
                     one = tracker.Tracker(net)
                     mask = prompted(one, image, kind, truth)
-                    groups[-1].append((one.told, measures.region(mask, truth)))
+                    groups[name][-1].append((one.told, measures.region(mask, truth)))
     return groups
 
 
@@ -90,9 +93,14 @@ def torch_masks(net, frames, kind, first):
 
 
 def of_clip(masks, frames, kind):
-    """[(told, real IoU)] of the tracked frames, [(image, truth or None)], whose first has the thing; `masks` as torch_masks()."""
+    """[(told, real IoU)] of the tracked frames, [(image, truth or None)], whose first has the thing; `masks` as torch_masks().
+
+    None where the first answer is another thing: nobody tracks that.
+    """
     images, truths = zip(*frames)
-    told = list(masks(list(images), kind, truths[0]))[1:]
+    first, *told = masks(list(images), kind, truths[0])
+    if measures.region(first[0], truths[0]) < TAKEN:
+        return []
     return [(t, measures.region(m, truth)) for (m, t), truth in zip(told, truths[1:]) if truth is not None and m.any()]
 
 
@@ -104,7 +112,7 @@ def measured(args, net, collection, masks):
         clips = sorted(d for d in glob.glob(os.path.join(glob.escape(folder), "*")) if os.path.isdir(os.path.join(d, "frames")))
         things += [list(zip(*evaluate.read_clip(d))) for d in clips]
     tracked = [of_clip(masks, frames, "point") + of_clip(masks, frames, "box") for frames in things]
-    return {"answers": of_pictures(net, collection, args.most), "tracked": tracked}
+    return of_pictures(net, collection, args.most) | {"tracked": tracked}
 
 
 def fitted(pairs):
@@ -126,9 +134,9 @@ def fitted(pairs):
     return [round(float(min(max(v, 0), 1)), 3) for v, _, n in blocks for _ in range(n)]
 
 
-def told(config, groups, is_tracked):
+def told(config, groups, kind):
     """`groups` of predictions as they are told by `config`."""
-    return [[(tracker.told_iou(config, p, is_tracked), real) for p, real in g] for g in groups]
+    return [[(tracker.told_iou(config, p, kind), real) for p, real in g] for g in groups]
 
 
 def clips_apart(collection):
@@ -206,11 +214,11 @@ def off(rows):
 
 def fit(net, config, groups, path):
     """Writes the model that tells by curves of every second group; returns what it tells of the others."""
-    curves = {kind: fitted([p for g in found[::2] for p in g]) for kind, found in groups.items()}
+    curves = {kind: fitted([p for g in groups[kind][::2] for p in g]) for kind in FITTED}
     net.samtrack = config | {"told_iou": curves}
     model.save(net, path)
     print(f"{path}: {json.dumps(curves)}")
-    return {kind: told(net.samtrack, found[1::2], kind == "tracked") for kind, found in groups.items()}
+    return {kind: told(net.samtrack, found[1::2], kind) for kind, found in groups.items()}
 
 
 def main():

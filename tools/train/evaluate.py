@@ -173,10 +173,14 @@ class Engine:
             raise Refused(f"gst-launch-1.0 failed: {done.stderr.strip().splitlines()[:1]}")
 
     def masks(self, frames, kind, first):
-        return (mask for mask, _ in self.told(frames, kind, first))
+        return (mask for mask, _, _ in self.described(frames, kind, first))
 
     def told(self, frames, kind, first):
-        """(mask, predicted IoU) of every frame; 0 where the object is absent."""
+        """(mask, predicted IoU) of every frame."""
+        return ((mask, iou) for mask, iou, _ in self.described(frames, kind, first))
+
+    def described(self, frames, kind, first):
+        """(mask, predicted IoU, object score) of every frame."""
         with tempfile.TemporaryDirectory() as folder:
             for i, frame in enumerate(frames):
                 fast = [cv2.IMWRITE_PNG_COMPRESSION, 1]
@@ -188,7 +192,8 @@ class Engine:
             with open(f"{folder}/lines.jsonl") as f:
                 lines = [json.loads(line) for line in f]
             for name, line in zip(found, lines, strict=True):
-                yield cv2.imread(name, cv2.IMREAD_GRAYSCALE) > 0, max((o["iou"] for o in line["objects"]), default=0.0)
+                (thing,) = line["objects"]
+                yield cv2.imread(name, cv2.IMREAD_GRAYSCALE) > 0, thing["iou"], thing["score"]
 
 
 def score(masks, truths):

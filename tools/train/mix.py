@@ -7,7 +7,7 @@ frames are remembered, how memory is read, or what is told of predicted IoUs.
     mix.py --out FILE --size 320 --size-bf16 448 --maps 4 A.safetensors
     mix.py --out FILE --selection present A.safetensors
     mix.py --out FILE --pooling counted A.safetensors
-    mix.py --out FILE --told '{"answers": [0, ...], "tracked": [0, ...]}' A.safetensors
+    mix.py --out FILE --told '{"clicks": [0, ...], "tracked": [0, ...]}' A.safetensors
     mix.py --out FILE --exact-maps no A.safetensors
     mix.py --out FILE --random-walk 0.05 A.safetensors
     mix.py --out FILE --recall 2 A.safetensors
@@ -107,13 +107,13 @@ def with_told(config, text):
     """`config` with the curves of told_iou in `text`."""
     try:
         curves = json.loads(text)
-        fits = set(curves) <= {"answers", "tracked"}
+        fits = set(curves) <= {"clicks", "tracked"}
         for curve in curves.values():
             fits = fits and len(curve) == 11 and curve == sorted(curve) and 0 <= curve[0] and 0 < curve[-1] <= 1
     except (AttributeError, TypeError, ValueError):
         fits = False
     if not fits:
-        raise model.ModelError(f"--told: {text}: not an object with answers or tracked, 11 numbers each from 0 to 1 that do not fall")
+        raise model.ModelError(f"--told: {text}: not an object with clicks or tracked, 11 numbers each from 0 to 1 that do not fall")
     config = {k: v for k, v in config.items() if k != "told_iou"}
     return config | {"told_iou": curves} if curves else config
 

@@ -9,6 +9,7 @@ of its return. The last line is JSON.
 """
 
 import argparse
+import functools
 import json
 import math
 import os
@@ -44,17 +45,27 @@ class Leaving(data.Generator):
         return data.affine(centre, size.expand(-1, steps), angle, torch.ones_like(angle)), size.expand(-1, steps)
 
 
-def judge(net, clips, i):
+def by_torch(net, frames, first):
+    """(mask, object score) of every frame (n, 3, h, w), by the modules."""
+    one, images = tracker.Tracker(net), frames.unsqueeze(1)
+    yield one.prompt_mask(images[0], first).numpy(), one.score
+    for image in images[1:]:
+        yield one.track(image).numpy(), one.score
+
+
+def by_engine(engine, frames, first):
+    """The same by our own pipeline."""
+    images = [f.numpy().astype("uint8") for f in frames.permute(0, 2, 3, 1).contiguous()]
+    return ((mask, score) for mask, _, score in engine.described(images, "mask", first.numpy() > 0))
+
+
+def judge(track, clips, i):
     """(gone in time, found again in time) of target 0 of clip i; None if the clip does not show it."""
     truth = clips.masks[i, :, 0].bool().numpy()
     seen = truth.any((1, 2))
     if not seen[: LEAVES - 1].all() or seen[AWAY[0] + 1 : AWAY[1]].any() or not seen[BACK:].all():
         return None
-    one, images = tracker.Tracker(net), clips.frames[i].unsqueeze(1)
-    masks, scores = [one.prompt_mask(images[0], clips.masks[i, 0, 0]).numpy()], [one.score]
-    for image in images[1:]:
-        masks.append(one.track(image).numpy())
-        scores.append(one.score)
+    masks, scores = zip(*track(clips.frames[i], clips.masks[i, 0, 0]))
     last, again = int(seen[: AWAY[1]].nonzero()[0].max()), AWAY[1] + int(seen[AWAY[1] :].argmax())
     gone = scores[LEAVES - 1] > 0 and any(s <= 0 for s in scores[last + 1 : last + 1 + PATIENCE])
     after = range(again, min(again + PATIENCE + 1, FRAMES))
@@ -67,6 +78,9 @@ def main():
     p.add_argument("--model", default=evaluate.EMBEDDED)
     p.add_argument("--videos", help="folder of videos for textures and backgrounds")
     p.add_argument("--clips", type=int, default=100)
+    p.add_argument("--engine", action="store_true", help="track by our own pipeline")
+    p.add_argument("--plugins", default=os.path.join(evaluate.ROOT, "build/gst"), help="folder of the plugin for --engine")
+    p.add_argument("--precision", default="fp32", help="precision of the element, for --engine")
     p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's; of two, that of quick devices)")
     p.add_argument("--seed", type=int, default=1)
     args = p.parse_args()
@@ -78,11 +92,18 @@ def main():
         return 1
     torch.manual_seed(args.seed)
     make = Leaving(bank.Bank(bank.shared(videos), None, "cpu"), net.image_size, "cpu", objects=1, targets=1, cutouts=0, vanish=0)
+    track = functools.partial(by_torch, net)
     results = []
-    while len(results) < args.clips:
-        verdict = judge(net, make(1, FRAMES), 0)
-        if verdict:
-            results.append(verdict)
+    try:
+        if args.engine:
+            track = functools.partial(by_engine, evaluate.Engine(args.model, args.plugins, args.precision, net.image_size))
+        while len(results) < args.clips:
+            verdict = judge(track, make(1, FRAMES), 0)
+            if verdict:
+                results.append(verdict)
+    except evaluate.Refused as error:
+        print(f"presence.py: {error}", file=sys.stderr)
+        return 1
     gone, found = (sum(r[k] for r in results) for k in (0, 1))
     both = sum(a and b for a, b in results)
     print(f"{len(results)} clips: {gone} gone in time, {found} found again, {both} both")

@@ -71,9 +71,9 @@ def piece_of(low, click):
     return torch.where(others, torch.full_like(low, OUTSIDE), low)
 
 
-def told_iou(config, expected, tracked):
-    """The IoU that is told of an expected one: how good such answers, or tracked masks, are in the mean ("told_iou")."""
-    curve = config.get("told_iou", {}).get("tracked" if tracked else "answers")
+def told_iou(config, expected, kind):
+    """The IoU that is told of an expected one: how good masks of that `kind` (clicks, tracked) are in the mean ("told_iou")."""
+    curve = config.get("told_iou", {}).get(kind)
     if not curve or not 0 <= expected < 1:  # 1 is that of a mask prompt
         return expected
     return float(np.interp(expected, np.linspace(0, 1, len(curve)), curve))
@@ -86,7 +86,7 @@ class Tracker:
         self.zoom, self.click_zoom = (net.samtrack.get(f"{kind}_zoom", 0) for kind in ("box", "click"))
         self.selects = net.samtrack.get("memory_selection") == "present"
         self.least = net.samtrack.get("memory_iou", 0)
-        self.frame, self.score, self.expected = -1, 0.0, 0.0
+        self.frame, self.score, self.expected, self.was_click = -1, 0.0, 0.0, False
         self.target = target.Target(net) if "target_model" in net.samtrack else None
         self.fidelity = net.samtrack.get("random_walk", {}).get("fidelity", 0)
         self.prompted = {}  # frame -> (map, pointer)
@@ -95,7 +95,8 @@ class Tracker:
     @property
     def told(self):
         """The IoU that is told with the last mask."""
-        return told_iou(self.net.samtrack, self.expected, self.frame not in self.prompted)
+        kind = "tracked" if self.frame not in self.prompted else "clicks" if self.was_click else "others"
+        return told_iou(self.net.samtrack, self.expected, kind)
 
     def _count(self):
         """Begin a frame; it has the number of the one before if that is forgotten."""
@@ -162,6 +163,7 @@ class Tracker:
     def prompt_points(self, image, points, labels):
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
         self._count()
+        self.was_click = len(points) == 1
         x = self._input(image)
         maps = self._look(self._small(x), model.encode(self.net, x))
         points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
@@ -208,6 +210,7 @@ class Tracker:
     def prompt_mask(self, image, mask):
         """Start with a mask (H, W), nonzero where the object is."""
         self._count()
+        self.was_click = False
         fine, middle, coarse = self._features(image)
         mask = (mask > 0).float()[None, None]
         if mask.shape[2:] != (self.size, self.size):

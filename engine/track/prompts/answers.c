@@ -155,7 +155,7 @@ struct sam_answers sam_answers_list(const struct sam_tracker *t, const struct sa
     all.taken = o->answered.taken;
     for (int i = 0; i < SAM_ANSWERS; i++)
         all.answer[i] = (struct sam_answer) {
-            .iou = sam_config_told_iou(&t->model->config, o->answered.iou[i], false),
+            .iou = sam_config_told_iou(t->model->config.click_iou, o->answered.iou[i]),
             .x = box[i][0], .y = box[i][1],
             .width = box[i][2] - box[i][0], .height = box[i][3] - box[i][1], .area = box[i][4] };
     return all;

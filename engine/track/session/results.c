@@ -190,16 +190,24 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
         .masks = draw, .frame = *frame, .room = t->mem.scratch.luma });
 }
 
+// Of an answer to other prompts than one click it is the prediction.
+static float told_iou(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    const struct sam_config *c = &t->model->config;
+
+    if (!sam_bank_is_prompted(&o->bank, o->done))
+        return sam_config_told_iou(c->tracked_iou, o->iou);
+    return o->answered.taken && o->answered.frame == o->done
+               ? sam_config_told_iou(c->click_iou, o->iou) : o->iou;
+}
+
 static struct sam_object describe(const struct sam_tracker *t, const struct sam_tracked *o,
                                   const int32_t box[5], int behind)
 {
-    const bool tracked = !sam_bank_is_prompted(&o->bank, o->done);
-    const float iou = sam_config_told_iou(&t->model->config, o->iou, tracked);
-
     return (struct sam_object) { .id = o->id, .slot = o->slot, .state = o->state,
                                  .x = box[0], .y = box[1],
                                  .width = box[2] - box[0], .height = box[3] - box[1],
-                                 .area = box[4], .iou = iou, .score = o->score,
+                                 .area = box[4], .iou = told_iou(t, o), .score = o->score,
                                  .behind = behind };
 }
 
