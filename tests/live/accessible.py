@@ -100,6 +100,22 @@ async def switch_off(tab):
     await tab.wait_for(f'{ROWS} === 0', SLOW)
 
 
+async def judge_others(tab, program, judge, kind):
+    """The pages of all cameras and of events."""
+    for page, ready in (('cameras', 'document.querySelector(".says")?.textContent'), ('events?camera=demo', 'document.querySelector("#grid time")?.textContent')):
+        name = page.split('?')[0]
+        await tab.open(f'http://127.0.0.1:{program.port}/live-{program.port}/{page}')
+        await tab.wait_for(f'!!{ready}', SLOW)
+        await tab.wait_for('document.querySelector("#grid img").naturalWidth > 1', SLOW)
+        await judge.look(tab, f'{name}-{kind}')
+        await tab.resize(320, 640, mobile=True)
+        await tab.wait_for('document.documentElement.scrollWidth <= 320')
+        await judge.look(tab, f'{name}-phone-{kind}')
+        await tab.resize(1280, 860)
+    await tab.open(f'http://127.0.0.1:{program.port}/live-{program.port}/')
+    await tab.wait_for('document.body.dataset.state === "live"', 60)
+
+
 async def judge_states(program, judge, dark):
     kind = 'dark' if dark else 'light'
     async with chromium.Tab(1280, 860, dark=dark) as tab:
@@ -124,6 +140,7 @@ async def judge_states(program, judge, dark):
         await tab.run('document.querySelector("#draft [value=cancel]").click()')
         check(await tab.run('document.getAnimations().every((a) => a.effect.getComputedTiming().duration <= 1)'), 'something moves')
         await switch_off(tab)
+        await judge_others(tab, program, judge, kind)
         # What the page would say in states that a test cannot bring about, or not for long.
         await tab.run('window.WebSocket = class { send() {} }, 1')
         program.stop()

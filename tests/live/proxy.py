@@ -65,10 +65,10 @@ class Proxy:
                 time.sleep(0.1)
         raise AssertionError(pathlib.Path(folder, 'error.log').read_text())
 
-    def get(self, path, headers=None):
+    def get(self, path, headers=None, method='GET', body=None):
         """(status, body, headers), as a browser asks that resolves the host to the proxy."""
         connection = http.client.HTTPSConnection('127.0.0.1', self.port, timeout=20, context=ssl._create_unverified_context())
-        connection.request('GET', path, headers={'Host': HOST, **(headers or {})})
+        connection.request(method, path, body, headers={'Host': HOST, **(headers or {})})
         answer = connection.getresponse()
         return answer.status, answer.read(), answer.headers
 
@@ -109,11 +109,44 @@ def use(program, proxy, path):
     for file, wanted in (('mjpeg/nobody', 404), ('annotations/demo.jsonl', 200), ('annotations/demo', 404), ('mjpeg', 404)):
         status = proxy.get(f'{path}/{file}', {'Cookie': cookie})[0]
         check(status == wanted, f'{path}/{file} gives {status}, expected {wanted}')
+    use_others(proxy, path, cookie, origin)
     check(proxy.get(f'{path}/healthz')[:2] == (200, b'ok\n'), '/healthz is not served')
     for where, wanted in ((origin, 101), ('https://evil.example', 403), (f'http://{HOST}.evil.example', 403), ('null', 403)):
         status = proxy.shake_hands(path, cookie, where)
         check(status == wanted, f'a WebSocket of {where} gives {status}, expected {wanted}')
     check(proxy.shake_hands(path, 'samtrack-live-1=wrong', origin) == 401, 'a WebSocket without token is served')
+
+
+def use_others(proxy, path, cookie, origin):
+    """The pages of cameras, of one camera and of events with all that they name, and the API, which changes cameras."""
+    for page, below in (('cameras', ''), ('events?camera=demo', ''), ('camera/demo/', '../../')):
+        status, text, _ = proxy.get(f'{path}/{page}', {'Cookie': cookie})
+        check(status == 200, f'{path}/{page} gives {status}')
+        check(('<base href="../../">' in text.decode()) == bool(below), f'the base of {page}')
+        for link in re.findall(r'(?:href|src)="([^"]+)"', text.decode()):
+            if not link.startswith('data:'):
+                check(not link.startswith('/') and proxy.get(f'{path}/{link}' if link != below else f'{path}/', {'Cookie': cookie})[0] == 200,
+                      f'{page} names {link}')
+    for file in ('api/cameras', 'api/cameras/demo', 'api/cameras/demo/picture.jpg', 'api/cameras/demo/events', 'annotations/demo.video.json'):
+        check(proxy.get(f'{path}/{file}', {'Cookie': cookie})[0] == 200, f'{path}/{file} is not served')
+        check(proxy.get(f'{path}/{file}')[0] == 401, f'{path}/{file} needs no token')
+    json = {'Cookie': cookie, 'Content-Type': 'application/json'}
+    for where, wanted in (('https://evil.example', 403), (origin, 201)):
+        status = proxy.get(f'{path}/api/cameras', {**json, 'Origin': where}, 'POST', '{"name": "yard", "source": "/dev/video97"}')[0]
+        check(status == wanted, f'a camera that {where} adds gives {status}, expected {wanted}')
+    check(proxy.get(f'{path}/api/cameras/yard', {'Cookie': cookie, 'Origin': origin}, 'DELETE')[0] == 204, 'a camera cannot be removed')
+    check(proxy.shake_hands(f'{path}/camera/demo', cookie, origin) == 101, 'the WebSocket of a camera is not served')
+
+
+async def draw_zone(tab):
+    """By the page's WebSocket, through the proxy; the other pages show what they fetch through it."""
+    box = await tab.run('document.getElementById("stage").getBoundingClientRect().toJSON()')
+    await tab.run('document.querySelector("#draw [value=zone]").click()')
+    await tab.drag(box['x'] + box['width'] * 0.1, box['y'] + box['height'] * 0.1, box['x'] + box['width'] * 0.9, box['y'] + box['height'] * 0.9)
+    await tab.wait_for('document.querySelectorAll("#zone-list li").length === 1', 60)
+    for page in ('events', 'all'):
+        await tab.run(f'document.getElementById("{page}").click()')
+        await tab.wait_for('location.pathname.match(/(events|cameras)$/) && document.querySelector("#grid img")?.naturalWidth > 1', 60)
 
 
 async def browse(program, proxy, path, out):
@@ -130,6 +163,7 @@ async def browse(program, proxy, path, out):
         status = await tab.run('fetch(document.getElementById("lines").href).then(a => a.status)')
         check(status == 200, f'the download gives {status}')
         await tab.screenshot(f'{out}/proxy.png')
+        await draw_zone(tab)
         check(not tab.errors, f'the page has errors: {tab.errors}')
 
 

@@ -21,6 +21,18 @@ export function stamp(template, name) {
   return parts;
 }
 
+// What a script of its own makes, which comes when it is used first. now: it, once it is there; use(act) calls act(it).
+export function later(load, make) {
+  let coming = null;
+  const it = { now: null, use: async (act) => {
+    coming ??= load().then((script) => { it.now = make(script); });
+    // The program may be away just now.
+    await coming.catch(() => { coming = null; });
+    if (it.now) act(it.now);
+  } };
+  return it;
+}
+
 // One of several buttons is pressed.
 export function press(group, value) {
   for (const button of group.children) button.setAttribute('aria-pressed', button.value === String(value));

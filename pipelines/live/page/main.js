@@ -3,27 +3,27 @@
 
 import { showAnnotations } from './annotations.js';
 import { Answers } from './answers.js';
-import { $, make, press, say } from './dom.js';
+import { $, later, make, press, say } from './dom.js';
 import { Graph } from './graph.js';
 import { Hover } from './hover.js';
 import { Link } from './link.js';
 import { Objects } from './objects.js';
 import { Pointer } from './pointer.js';
-import { Saves } from './saves.js';
 import { Video } from './video.js';
 import { View } from './view.js';
-import { beginWords, showWords } from './words.js';
-import { Zones } from './zones.js';
 
 const link = new Link();
 const view = new View();
 const video = new Video(link, (...frame) => view.addFrame(...frame));
 const objects = new Objects(ask, view);
 const answers = new Answers(ask);
-const saves = new Saves(ask, tell);
-const zones = new Zones(ask, view);
+// Scripts that most visits do not need come when they are.
+const saves = later(() => import('./saves.js'), ({ Saves }) => new Saves(ask, tell));
+const words = later(() => import('./words.js'), ({ Words }) => new Words(ask));
+const zones = later(() => import('./zones.js'), ({ Zones }) => new Zones(ask, view, () => setTool('select')));
 const hover = new Hover(view, link);
-const pointer = new Pointer(view, { prompt, select: (id) => objects.select(id), look: (at) => hover.at(at), zones });
+const pointer = new Pointer(view, { prompt, select: (id) => objects.select(id), look: (at) => hover.at(at),
+  draw: (act) => zones.use((it) => it.draws && act(it)) });
 const graphs = ['delay', 'age', 'rate'].map((id) => [id, new Graph($(`${id}-graph`))]);
 const silentMs = 4000; // the program tells its state seven times a second
 let heard = 0; // ms
@@ -108,6 +108,7 @@ function watch(name) {
   $('cameras').replaceChildren(...hello.cameras.map((value) => make('button', { type: 'button', value, textContent: value })));
   $('cameras').hidden = hello.cameras.length < 2;
   press($('cameras'), name);
+  $('events').href = `events?camera=${name}`;
   view.reset();
   video.watch(camera, hello.video);
 }
@@ -141,19 +142,23 @@ function setMode(mode) {
 }
 
 function setTool(tool) {
-  pointer.tool = tool;
-  press($('hands'), tool);
-  press($('draw'), tool);
-  zones.begin(tool);
-  $('stage').dataset.tool = tool;
+  pointer.tool = $('stage').dataset.tool = tool;
+  for (const id of ['hands', 'draw']) press($(id), tool);
+  if (pointer.draws || zones.now) zones.use((it) => it.begin(pointer.tool));
 }
 
 // What the buttons of a zone that is drawn do.
 function draft(act) {
   if (act === 'cancel') setTool('select');
-  else zones[act]();
+  else zones.now[act]();
 }
-zones.onfinish = () => setTool('select');
+
+// The video and its bar, on the whole screen and back.
+function showLarge() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else $('large').closest('section').requestFullscreen?.();
+}
+$('large').hidden = !document.fullscreenEnabled;
 
 function setLooks() {
   view.looks.opacity = $('opacity').value / 100;
@@ -183,8 +188,8 @@ function showAll(s) {
   view.setObjects(s.objects, !!s.fault);
   objects.show(s.objects);
   answers.show(s.objects.find((o) => o.id === objects.selected));
-  zones.count(s.zones);
-  showWords(s.words);
+  zones.now?.count(s.zones);
+  if (s.words || words.now) words.use((it) => it.show(s.words));
   showUndo(s.undo);
   showAnnotations(camera, s.annotations, hello);
   heard = performance.now();
@@ -202,7 +207,7 @@ link.on('hello', (message) => {
   watch(hello.cameras.includes(camera) ? camera : hello.cameras[0]);
 });
 link.on('closed', showClosed);
-link.on('zones', (message) => zones.show(message.zones));
+link.on('zones', (message) => (message.zones.length || zones.now) && zones.use((it) => it.show(message.zones)));
 link.on('notice', ({ text }) => tell(text));
 link.on('masks', (masks) => view.addMasks(masks));
 link.on('state', showAll);
@@ -222,6 +227,8 @@ const clicks = {
     $('notice').hidden = true;
   },
   clear,
+  'open-saves': () => saves.use((it) => it.toggle()),
+  large: showLarge,
 };
 for (const [id, act] of Object.entries(clicks)) $(id).addEventListener('click', act);
 for (const [id, choose] of Object.entries({ cameras: watch, modes: setMode, hands: setTool, draw: setTool, draft }))
@@ -232,15 +239,14 @@ $('outlines').checked = keep('outlines') === 'true';
 setLooks();
 setMode(keep('mode') === 'live' ? 'live' : 'sync');
 setTool('select');
-beginWords(ask);
 if (keep('hinted')) $('hint').classList.add('done');
 
 const keys = {
   ArrowUp: () => objects.step(-1),
   ArrowDown: () => objects.step(1),
-  Enter: () => zones.draws ? zones.finish(true) : !objects.isLocked(objects.selected) && objects.rename(),
+  Enter: () => zones.now?.draws ? zones.now.finish(true) : !objects.isLocked(objects.selected) && objects.rename(),
   Delete: () => askSelected('remove'),
-  Backspace: () => zones.draws ? zones.back() : askSelected('remove'),
+  Backspace: () => zones.now?.draws ? zones.now.back() : askSelected('remove'),
   Escape: () => setTool('select'),
   '+': () => setTool('add'),
   '-': () => setTool('take'),
@@ -250,8 +256,9 @@ const keys = {
   k: () => objects.toggleLock(objects.selected),
   m: () => setMode(view.mode === 'sync' ? 'live' : 'sync'),
   c: clear,
-  s: () => saves.save(),
-  l: () => saves.restore(),
+  s: () => saves.use((it) => it.save()),
+  l: () => saves.use((it) => it.restore()),
+  f: () => showLarge(),
   '?': () => { $('keys').open = !$('keys').open; },
 };
 

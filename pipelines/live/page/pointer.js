@@ -33,7 +33,7 @@ export class Pointer {
 
   // act: prompt(op, fields, correct): op is point or box, coordinates run from 0 to 1; correct: it is for the selected object.
   // select(id): the object that was clicked. look(at): where a click would begin an object; null: nowhere.
-  // zones: what 'zone' and 'line' draw.
+  // draw(act): calls act with what 'zone' and 'line' draw.
   constructor(view, act) {
     this.#view = view;
     this.#act = act;
@@ -52,14 +52,14 @@ export class Pointer {
     this.#keys = false;
     stage.setPointerCapture(e.pointerId);
     this.#act.look(null);
-    const tool = this.#draws ? this.tool : e.button === 2 ? 'take' : e.shiftKey ? 'add' : e.altKey ? 'new' : this.tool;
+    const tool = this.draws ? this.tool : e.button === 2 ? 'take' : e.shiftKey ? 'add' : e.altKey ? 'new' : this.tool;
     const s = this.#start = { at, x: e.clientX, y: e.clientY, time: this.#view.shown.time, box: null, tool,
       hit: tool === 'select' ? this.#view.find(at.x, at.y) : 0, timer: 0 };
     if (e.pointerType === 'touch' && tool === 'select') s.timer = setTimeout(() => this.#press(), longMs);
   }
 
-  get #draws() {
-    return this.#act.zones.draws;
+  get draws() {
+    return this.tool === 'zone' || this.tool === 'line';
   }
 
   #press() {
@@ -78,8 +78,8 @@ export class Pointer {
 
   // What a click would do there; null: nothing.
   #aim(at, e) {
-    if (this.#draws) {
-      this.#act.zones.aim(at);
+    if (this.draws) {
+      this.#act.draw((zones) => zones.aim(at));
       return;
     }
     if (this.tool !== 'select') at = null;
@@ -104,9 +104,10 @@ export class Pointer {
 
   #move(e) {
     const s = this.#start;
-    if (this.#draws) {
+    if (this.draws) {
       if (s) s.dragged ||= Math.hypot(e.clientX - s.x, e.clientY - s.y) >= dragPx;
-      this.#act.zones.aim(this.#view.locate(e.clientX, e.clientY), s?.dragged ? s.at : null);
+      const at = this.#view.locate(e.clientX, e.clientY), from = s?.dragged ? s.at : null;
+      this.#act.draw((zones) => zones.aim(at, from));
       return;
     }
     if (!s) {
@@ -132,7 +133,7 @@ export class Pointer {
 
   // end: of a drag that draws. names: there is a keyboard.
   #click(s, end, names) {
-    if (this.#draws) this.#act.zones.add(s.at, end, names);
+    if (this.draws) this.#act.draw((zones) => zones.add(s.at, end, names));
     else if (s.hit) this.#act.select(s.hit);
     else this.#point(s);
   }

@@ -13,7 +13,6 @@ export class Saves {
   constructor(ask, tell) {
     this.#ask = ask;
     this.#tell = tell;
-    $('open-saves').addEventListener('click', () => this.#toggle());
     $('save-form').addEventListener('submit', (e) => {
       e.preventDefault();
       this.save($('save-name').value.trim());
@@ -34,7 +33,7 @@ export class Saves {
     if (reply.type === 'done') this.#tell('The objects are restored.');
   }
 
-  #toggle() {
+  toggle() {
     $('saves').hidden = !$('saves').hidden;
     $('open-saves').setAttribute('aria-expanded', !$('saves').hidden);
     this.#update();

@@ -2,7 +2,6 @@
 // The frames of a camera, without masks: by WebRTC, or as a sequence of JPEGs where that fails.
 
 import { $ } from './dom.js';
-import { Pictures } from './pictures.js';
 
 const player = $('video');
 const patience = 6000; // ms until the first frame, then JPEGs
@@ -67,8 +66,16 @@ export class Video {
   #fall() {
     if (this.#pictures) return;
     this.#stop();
-    this.#pictures = new Pictures(`mjpeg/${encodeURIComponent(this.#camera)}?clean=1`,
-      (bitmap, us) => this.#show(bitmap, us ? { us } : {}, bitmap.width, bitmap.height));
+    const path = `mjpeg/${encodeURIComponent(this.#camera)}?clean=1`, coming = this.#pictures = { stop() {} };
+    // Few browsers need the script.
+    import('./pictures.js').then(({ Pictures }) => {
+      if (this.#pictures === coming)
+        this.#pictures = new Pictures(path, (bitmap, us) => this.#show(bitmap, us ? { us } : {}, bitmap.width, bitmap.height));
+    }, () => {
+      if (this.#pictures !== coming) return;
+      this.#pictures = null;
+      this.#timer = setTimeout(() => this.#fall(), patience);
+    });
   }
 
   async #answer(sdp) {

@@ -11,24 +11,26 @@ const says = {
   missing: ({ best, threshold }) => `not found: best score ${best.toFixed(2)}, ${threshold.toFixed(2)} is expected`,
 };
 
-export function beginWords(ask) {
-  editName(field, (of) => ask('words', { of }));
-  $('words').addEventListener('submit', (e) => {
-    e.preventDefault();
-    field.blur();
-  });
-}
+export class Words {
+  constructor(ask) {
+    editName(field, (of) => ask('words', { of }));
+    $('words').addEventListener('submit', (e) => {
+      e.preventDefault();
+      field.blur();
+    });
+  }
 
-// Of a state; undefined: there is no detector that takes words.
-export function showWords(words) {
-  $('words').hidden = !words;
-  if (!words) return;
-  showName(field, words.of);
-  $('words-refused').hidden = !words.refused;
-  while ($('phrases').children.length > words.phrases.length) $('phrases').lastChild.remove();
-  words.phrases.forEach((phrase, i) => {
-    const item = $('phrases').children[i] ?? $('phrases').appendChild(make('li'));
-    item.className = phrase.state;
-    say(item, `${phrase.phrase}: ${says[phrase.state](phrase)}`);
-  });
+  // Of a state; undefined: there is no detector that takes words.
+  show(words) {
+    $('words').hidden = !words;
+    if (!words) return;
+    showName(field, words.of);
+    $('words-refused').hidden = !words.refused;
+    while ($('phrases').children.length > words.phrases.length) $('phrases').lastChild.remove();
+    words.phrases.forEach((phrase, i) => {
+      const item = $('phrases').children[i] ?? $('phrases').appendChild(make('li'));
+      item.className = phrase.state;
+      say(item, `${phrase.phrase}: ${says[phrase.state](phrase)}`);
+    });
+  }
 }

@@ -28,9 +28,12 @@ export class Zones {
   #ask;
   #view;
   #zones = new Map(); // name -> {kind, points, fixed, count, row}
+  #done;
   #draft = null; // {kind, points, aim: where the next ones would be}
 
-  constructor(ask, view) {
+  // done: called when one has been drawn.
+  constructor(ask, view, done) {
+    this.#done = done;
     this.#ask = ask;
     this.#view = view;
   }
@@ -97,7 +100,7 @@ export class Zones {
     const draft = this.#draft, name = this.#findName(draft.kind);
     draft.aim = [];
     if (!await this.#send({ name, kind: draft.kind, points: draft.points })) return;
-    this.onfinish?.();
+    this.#done();
     if (names) selectName(this.#zones.get(name)?.row.name);
   }
 
