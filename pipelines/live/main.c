@@ -144,10 +144,10 @@ static gboolean start_cameras(Live *live, GError **error)
     return TRUE;
 }
 
-/* A token that is new is kept in a file where the addresses are read by others, or by nobody. */
+/* So that it is the same after a restart. */
 static void keep_token(const Settings *settings)
 {
-    gchar *path = g_build_filename(settings->state_folder, "token", NULL);
+    gchar *path = g_build_filename(settings->state_folder, SETTINGS_TOKEN, NULL);
     GError *error = NULL;
 
     if (secrets_write_token(path, settings->token, &error))
@@ -184,7 +184,7 @@ static void print_addresses(Live *live)
     lost = standard_flush();
     if (lost)
         log_warning("addresses-lost", "why", G_TYPE_STRING, lost, NULL);
-    if ((public || lost) && settings->token_made)
+    if (settings->token_made && (!settings->token_found || public || lost))
         keep_token(settings);
     g_free(host);
     g_free(query);

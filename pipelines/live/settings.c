@@ -44,7 +44,7 @@ const gchar *settings_find_difference(const Settings *a, const Settings *b)
 {
     const gchar *key = keys_compare(&keys_live, a, b);
 
-    /* Each start makes a token of its own, if none is given. */
+    /* The program makes a token of its own, if none is given. */
     return key && !strcmp(key, "token") && a->token_made && b->token_made ? NULL : key;
 }
 
@@ -466,6 +466,25 @@ static gboolean locate(Settings *settings, gchar **file, const gchar *what, gboo
     return TRUE;
 }
 
+static gboolean is_token(const gchar *text)
+{
+    return strlen(text) >= 8 && strlen(text) <= 128 && !text[strspn(text, NAME_LETTERS)];
+}
+
+/* That of the start before; NULL: there is none that can be used. */
+static gchar *find_token(const Settings *settings)
+{
+    gchar *path = g_build_filename(settings->state_folder, SETTINGS_TOKEN, NULL);
+    gchar *token = secrets_read_token(path, NULL);
+
+    if (token && !is_token(token))
+        g_clear_pointer(&token, g_free);
+    if (token)
+        g_ptr_array_add(settings->secrets, g_steal_pointer(&path));
+    g_free(path);
+    return token;
+}
+
 static gboolean complete_token(Settings *settings, GError **error)
 {
     guint32 random[4];
@@ -475,10 +494,12 @@ static gboolean complete_token(Settings *settings, GError **error)
     if (settings->token_file &&
         !(settings->token = secrets_read_token(settings->token_file, error)))
         return FALSE;
-    if (settings->token && (strlen(settings->token) < 8 || strlen(settings->token) > 128 ||
-        settings->token[strspn(settings->token, NAME_LETTERS)]))
+    if (settings->token && !is_token(settings->token))
         return refuse(error, "the token must have 8 to 128 letters, digits, '_' or '-'");
     settings->token_made = !settings->token;
+    if (settings->token_made)
+        settings->token = find_token(settings);
+    settings->token_found = settings->token_made && settings->token;
     if (settings->token)
         return TRUE;
     if (getrandom(random, sizeof random, 0) != sizeof random)

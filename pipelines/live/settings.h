@@ -74,7 +74,8 @@ typedef struct {
     gchar *address;
     gint http_port, rtsp_port; /* 0: any free one */
     gchar *token, *token_file; /* the file, if any, is the one that the token came from */
-    gboolean token_made;       /* nobody knows the token yet */
+    gboolean token_made;       /* nobody has given it: */
+    gboolean token_found;      /* it is that of an earlier start */
     gchar *tls_certificate, *tls_key; /* PEM files, both or neither */
     gchar *public_url;                /* of the page behind a proxy; NULL: there is none */
     gchar *public_origin;             /* "https://cam.example.org"; NULL: there is none */
@@ -95,6 +96,8 @@ typedef struct {
     GPtrArray *cameras;               /* CameraSettings */
     GPtrArray *secrets;               /* names of the files that hold some */
 } Settings;
+
+#define SETTINGS_TOKEN "token" /* file in the state folder, of a token that nobody has given */
 
 typedef enum {
     SETTINGS_RUN,  /* the configuration is complete */

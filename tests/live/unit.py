@@ -70,7 +70,7 @@ def refuse(build, folder):
 def miss_plugin(build, folder):
     """As after an installation elsewhere."""
     path = write(f'{folder}/live.conf', CAMERA, 0o600)
-    result = subprocess.run([get_path(build), '--config', path, '--http-port', '0', '--rtsp-port', '0', '--state-folder', folder],
+    result = subprocess.run([get_path(build), '--config', path, '--http-port', '0', '--rtsp-port', '0', '--state-folder', f'{folder}/none'],
                             capture_output=True, text=True, timeout=60,
                             env=dict(os.environ, GST_PLUGIN_PATH=f'{folder}/plugins', GST_REGISTRY=f'{folder}/registry'))
     check(result.returncode == 1 and result.stderr.count('\n') == 1 and f'GST_PLUGIN_PATH, which is {folder}/plugins' in result.stderr,
@@ -108,6 +108,21 @@ def serve(build, folder):
           f'the journal holds no addresses: {text}')
 
 
+def keep_token(build, folder):
+    """Nobody gives a token: it is the same after a restart, and in a file of its owner's; one that is damaged is replaced."""
+    config, tokens = write(f'{folder}/token.conf', CAMERA, 0o600), []
+    for _ in range(3):
+        with Program(build, '--config', config, '--state-folder', f'{folder}/kept', token=None) as program:
+            tokens.append(re.search('token=([0-9a-f]{32})$', program.page).group(1))
+            program.token = tokens[-1]
+            check(program.get('/metrics')[0] == 200, 'the token is not taken')
+        path = f'{folder}/kept/token'
+        check(stat.S_IMODE(os.stat(path).st_mode) == 0o600, f'{path} has the mode {os.stat(path).st_mode:o}')
+        if len(tokens) == 2:
+            write(path, 'short', 0o600)
+    check(tokens[0] == tokens[1] != tokens[2], f'the tokens of three starts are {tokens}')
+
+
 def rate_unit(unit):
     """2.0 at most, of 10."""
     analyze = shutil.which('systemd-analyze')
@@ -129,6 +144,7 @@ def main(build):
         refuse(build, folder)
         warn(build, folder)
         serve(build, folder)
+        keep_token(build, folder)
         miss_plugin(build, folder)
     rate_unit(unit)
     print('ok')
