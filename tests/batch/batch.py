@@ -11,11 +11,12 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
-from jobs import (PROMPT, RATE, SECONDS, call, check, check_nothing_left, clean, compare, get_item, get_status, launch, make_reference, make_video, plan,
-                  read, run_parts, start, write_manifest)
+from jobs import (PROGRAM, PROMPT, RATE, SECONDS, call, check, check_nothing_left, clean, compare, get_environment, get_item, get_status, launch,
+                  make_reference, make_video, plan, read, run_parts, start, write_manifest)
 
 PART, *KILL = sys.argv[3:]
 
@@ -351,6 +352,22 @@ def fill_disk(folder):
         compare(job, whole, 'v', 'w')
 
 
+def make_read_only(folder):
+    """A job's folder that cannot be written to is told at once, and changes nothing."""
+    make_video(folder / 'v.mp4')
+    job = plan(folder, 'fixed', write_manifest(folder / 'm.jsonl', {'id': 'v', 'uri': 'v.mp4', 'prompt': PROMPT}))
+    if subprocess.run(['unshare', '--mount', '--map-root-user', 'true'], stderr=subprocess.DEVNULL, check=False).returncode:
+        print('no file system can be mounted: none is read-only')
+        return
+    mount = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
+    for words, wanted in ((['run', f'--job={job}', '--shard=0'], f"'{job}' cannot be written to: Read-only file system"),
+                          (['plan', str(folder / 'm.jsonl'), f'--job={job}/other'], 'Read-only file system')):
+        done = subprocess.run(['unshare', '--mount', '--map-root-user', 'sh', '-c', mount, 'sh', job, PROGRAM, *words], capture_output=True, text=True,
+                              timeout=60, env=get_environment(), check=False)
+        check(wanted in done.stderr and done.returncode in (1, 2), f'{words} on what is read-only: status {done.returncode}, {done.stderr}')
+    check(sorted(path.name for path in job.iterdir()) == sorted(path.name for path in plan(folder, 'same', folder / 'm.jsonl').iterdir()), 'it has changed')
+
+
 def fail_for_good(folder):
     """Of each the sentence and the status; the good one beside them is done."""
     make_video(folder / 'v.mp4')
@@ -424,6 +441,15 @@ def change_files(folder):
     whole = make_reference(folder, *items)
     compare(job, whole, 'v')
 
+    # Gone between two chunks, and there again.
+    job = plan(folder, 'gone', folder / 'm.jsonl', '--chunk=0.3')
+    begin_item(job)
+    (folder / 'v.mp4').rename(folder / 'elsewhere.mp4')
+    check('v.mp4' in (log := call('run', f'--job={job}', '--shard=0', status=3)), f'a video that has vanished: {log}')
+    (folder / 'elsewhere.mp4').rename(folder / 'v.mp4')
+    call('run', f'--job={job}', '--shard=0', '--retry')
+    compare(job, whole, 'v')
+
     model = folder / 'model.safetensors'
     shutil.copy(pathlib.Path(os.environ['SAMTRACK_MODEL']), model)
     job = plan(folder, 'model', folder / 'm.jsonl', f'--set=model-file={model}')
@@ -439,7 +465,7 @@ PARTS = {
     'chunks': [cut, make_parts, make_coco, make_davis],
     'engine': [cut],
     'kills': [kill_everywhere, wait_behind, kill_at_random],
-    'faults': [fill_disk, fail_for_good, change_files],
+    'faults': [fill_disk, make_read_only, fail_for_good, change_files],
 }
 
 

@@ -243,6 +243,30 @@ def steal(folder):
     compare(job, whole, *names)
 
 
+def differ(folder):
+    """Clocks of workers that differ by hours: what another one is at is left to it, what a dead one has left is taken."""
+    make_video(folder / 'v.mkv', 1)
+    items = [{'id': name, 'uri': 'v.mkv', 'prompt': box(8, 8), 'seconds': 4 - i} for i, name in enumerate('ab')]
+    whole = make_reference(folder, *items)
+    shifted = subprocess.run([sys.executable, '-c', 'import time; print(time.time())'], env=dict(os.environ, LD_PRELOAD=KILL, CLOCK_SHIFT='7200'),
+                             capture_output=True, text=True, check=True).stdout
+    check(7000 < float(shifted) - time.time() < 7400, f'the clock is not ahead: {shifted}')
+    for ahead, behind in (('7200', '-7200'), ('-7200', '7200')):
+        job = folder / f'ahead{ahead}'
+        call('plan', folder / 'm.jsonl', f'--job={job}', '--shards=2')
+        other = start('run', f'--job={job}', '--shard=0', SAMTRACK_SCRIPT='step,0,60000,0', LD_PRELOAD=KILL, CLOCK_SHIFT=ahead)
+        mark = next_mark(other, job)
+        log = call('run', f'--job={job}', '--shard=1', '--steal', LD_PRELOAD=KILL, CLOCK_SHIFT=behind)
+        check(' 1 done' in log and not list(job.glob('items/*/a')), f'what a worker with another clock is at: {log}')
+        other.kill()
+        other.communicate(timeout=60)
+        os.utime(mark, (time.time() - 1000,) * 2)
+        log = call('run', f'--job={job}', '--shard=1', '--steal', LD_PRELOAD=KILL, CLOCK_SHIFT=behind)
+        check('of other shards: 1 done' in log, f'it is dead: {log}')
+        clean(job)
+        compare(job, whole, 'a', 'b')
+
+
 def next_mark(process, job):
     """The file that tells that the item a is worked on."""
     while process.poll() is None:
@@ -409,5 +433,5 @@ def name(folder):
     check(last and set(last) == {'dog'}, f'the last piece: {last}')
 
 
-PARTS = {'detect': [detect, name], 'web': [web], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal, pretend]}
+PARTS = {'detect': [detect, name], 'web': [web], 'pieces': [stitch, other_formats, refuse, damage], 'steal': [steal, differ, pretend]}
 run_parts(PARTS[PART])
