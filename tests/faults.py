@@ -5,7 +5,7 @@ usage: faults.py           the list; compare it with that of another checkout: a
        faults.py BUILD     runs the tests that plant them, all of them (the emulator's mutants take a quarter of an hour of a core,
                            and are left out of a build without -Demu=true), and prints a table: suite, faults planted, caught,
                            seconds of a processor; 1 if a fault is missed, 2 if none could be planted
-Suites: "kernels" in the CUDA sources, "operations" in the reference, "policy" in engine/seed, "device" on the guarded device,
+Suites: "kernels" in the CUDA sources, "operations" in the reference, "policy" in engine/seed, "choice" in engine/refine, "device" on the guarded device,
 "tiles" in the kernels by tiles of AMX, which run emulated.
 """
 import ast
@@ -50,6 +50,8 @@ def list_all():
     yield from list_operations()
     for file, piece in load(ROOT / 'tests/seed/mutate.py').MUTANTS:
         yield f'policy: {file}: {one_line(piece)}'
+    for file, piece in load(ROOT / 'tests/refine/rules.py').MUTANTS:
+        yield f'choice: {file}: {one_line(piece)}'
     for file, piece in load(ROOT / 'tests/ops/tile_faults.py').MUTANTS:
         yield f'tiles: {file}: {one_line(piece)}'
     for name, _ in re.findall(r'^    \{ ' + STRINGS + ', ' + STRINGS + r', \w+ \},$', (ROOT / 'tests/guarded/selftest.c').read_text(),
@@ -78,7 +80,8 @@ def run(build):
     listed = [line.split(': ') for line in list_all()]
     operations = collections.Counter(f'ops selftest {op}' for suite, op, *_ in listed if suite == 'operations')
     planted = collections.Counter(suite for suite, *_ in listed)
-    suites = {'operations': operations, 'policy': {'seed mutants': planted['policy']}, 'device': {'guarded selftest': planted['device']},
+    suites = {'operations': operations, 'policy': {'seed mutants': planted['policy']},
+              'choice': {'refine mutants': planted['choice']}, 'device': {'guarded selftest': planted['device']},
               'tiles': collections.Counter('tile mutants' if file == 'gemm_amx.c' else 'attention tile mutants'
                                            for suite, file, *_ in listed if suite == 'tiles')}
     program = build / 'tests/emu/mutants/check_mutants_emu'

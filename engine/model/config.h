@@ -35,6 +35,23 @@ enum sam_pooling { SAM_POOLING_NONE, SAM_POOLING_COUNTED, SAM_POOLING_SHIFTED };
 // last one whatever it is.
 enum sam_selection { SAM_SELECT_ALL, SAM_SELECT_PRESENT, SAM_SELECT_SCORED };
 
+// Choice among the decoder's masks by motion; weight 0: there is none.
+struct sam_motion_rule {
+    float weight;      // of the IoU with the expected box; the rest is the predicted IoU's
+    int stable_frames; // in a row, before the filter is believed
+    float stable_iou;  // predicted: with less the filter begins anew
+    float least;       // IoU with the expected box, up to which a frame is not remembered
+};
+
+// Frames with a distractor are remembered as if they had a prompt; stride 0: they are not.
+struct sam_distractor_rule {
+    float iou;     // predicted, above which the mask is trusted
+    float area;    // most that it may differ from the median, as a share
+    float overlap; // of boxes, up to which another mask is of something else
+    int every;     // frames, at least, from one that is kept to the next
+    int stride;    // of the other frames that are remembered
+};
+
 struct sam_family;
 struct sam_detector_family;
 
@@ -77,6 +94,8 @@ struct sam_config {
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code
     enum sam_selection selection;
     float memory_iou; // with `present`: nor frames whose mask's predicted IoU is less; 0: any
+    struct sam_motion_rule motion;
+    struct sam_distractor_rule distractors;
     bool exact_maps; // maps are multiplied in F32 whatever the precision (fp32, bf16)
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
     float click_zoom; // a click is answered again in one this many times the size of its answer

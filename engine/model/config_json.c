@@ -31,6 +31,64 @@ static int read_memory_selection(struct sam_config *out, const struct sam_json *
     return sam_json_number(r, "memory_iou", 0, 1, &out->memory_iou);
 }
 
+// Absent: *out stays as it is.
+static int read_number(const struct sam_json *r, const char *key, double least, double most,
+                       float *out)
+{
+    return sam_json_get(r, key) ? sam_json_number(r, key, least, most, out) : SAM_OK;
+}
+
+static int read_count(const struct sam_json *r, const char *key, int most, int *out)
+{
+    int status = sam_json_get(r, key) ? sam_json_required(r, key, out) : SAM_OK;
+
+    if (!status && (*out < 1 || *out > most))
+        status = sam_fail(r->error, SAM_EFORMAT, "%s: key '%s%s': expected 1 to %d, got %d",
+                          r->file, r->path, key, most, *out);
+    return status;
+}
+
+// What is left out is as SAMURAI's code has it.
+static int read_motion(struct sam_config *out, const struct sam_json *r)
+{
+    struct sam_motion_rule rule = { .stable_frames = 15, .stable_iou = 0.3f };
+    struct sam_json motion;
+    int status = sam_json_enter(&motion, r, "motion_model", "motion_model.");
+
+    if (status || !motion.object)
+        return status;
+    if ((status = sam_json_number(&motion, "weight", 0, 1, &rule.weight)) ||
+        (status = read_count(&motion, "stable_frames", 1000, &rule.stable_frames)) ||
+        (status = read_number(&motion, "stable_iou", 0, 1, &rule.stable_iou)) ||
+        (status = read_number(&motion, "least", 0, 1, &rule.least)))
+        return status;
+    out->motion = rule;
+    return SAM_OK;
+}
+
+// What is left out is as DAM4SAM's code has it.
+static int read_distractors(struct sam_config *out, const struct sam_json *r)
+{
+    struct sam_distractor_rule rule = { 0.8f, 0.2f, 0.7f, 5, 5 };
+    struct sam_json memory;
+    int status = sam_json_enter(&memory, r, "distractor_memory", "distractor_memory.");
+
+    if (status || !memory.object)
+        return status;
+    if ((status = read_number(&memory, "iou", 0, 1, &rule.iou)) ||
+        (status = read_number(&memory, "area", 0, 1, &rule.area)) ||
+        (status = read_number(&memory, "overlap", 0, 1, &rule.overlap)) ||
+        (status = read_count(&memory, "every", 1000, &rule.every)) ||
+        (status = read_count(&memory, "stride", 1000, &rule.stride)))
+        return status;
+    if (out->selection != SAM_SELECT_PRESENT)
+        return sam_fail(r->error, SAM_EFORMAT, "%s: key 'distractor_memory': expected "
+                        "memory_selection present with it, got %s", r->file,
+                        out->selection == SAM_SELECT_SCORED ? "scored" : "all");
+    out->distractors = rule;
+    return SAM_OK;
+}
+
 static int read_zoom(const struct sam_json *r, const char *key, float *out)
 {
     const json_t *v = sam_json_get(r, key);
@@ -160,6 +218,8 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = sam_json_agree(r, "num_maskmem", out->num_maskmem)) ||
         (status = read_pooling(out, r)) ||
         (status = read_memory_selection(out, r)) ||
+        (status = read_motion(out, r)) ||
+        (status = read_distractors(out, r)) ||
         (status = sam_json_flag(r, "exact_maps", &out->exact_maps)) ||
         (status = read_target_model(out, r)) ||
         (status = read_random_walk(out, r)) ||

@@ -139,6 +139,10 @@ static uint64_t identity_of(const struct sam_config *c, uint64_t weights)
     sam_hash_add(&h, sizes, sizeof(sizes));
     if (c->pooling) // else the identity is what it was before there was any
         sam_hash_add(&h, &c->pooling, sizeof(c->pooling));
+    if (c->motion.weight > 0) // and of these
+        sam_hash_add(&h, &c->motion, sizeof(c->motion));
+    if (c->distractors.stride)
+        sam_hash_add(&h, &c->distractors, sizeof(c->distractors));
     return sam_hash_end(&h);
 }
 

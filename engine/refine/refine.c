@@ -5,14 +5,15 @@
 
 #include "refine.h"
 
-extern const struct sam_refiner sam_refine_selection, sam_refine_zoom, sam_refine_target,
-    sam_refine_walk;
+extern const struct sam_refiner sam_refine_selection, sam_refine_zoom, sam_refine_candidates,
+    sam_refine_target, sam_refine_walk;
 
 static const struct sam_refiner *const list[] = {
-    &sam_refine_selection, // what is remembered
-    &sam_refine_zoom,      // where a prompt is answered
-    &sam_refine_target,    // the decoder's logits
-    &sam_refine_walk,      // their outline
+    &sam_refine_selection,  // what is remembered
+    &sam_refine_zoom,       // where a prompt is answered
+    &sam_refine_candidates, // the decoder's choice
+    &sam_refine_target,     // its logits
+    &sam_refine_walk,       // their outline
 };
 
 enum { COUNT = sizeof(list) / sizeof(list[0]) };
@@ -33,6 +34,13 @@ bool sam_refine_forgets_absent(const struct sam_config *c)
 bool sam_refine_needs_input(const struct sam_config *c)
 {
     for_each(i, c, needs_input)
+        return true;
+    return false;
+}
+
+bool sam_refine_on_host(const struct sam_config *c)
+{
+    for_each(i, c, on_host)
         return true;
     return false;
 }

@@ -17,7 +17,7 @@
 #include "model/parts.h"
 
 enum {
-    SAM_REFINERS = 4,     // at most
+    SAM_REFINERS = 5,     // at most
     SAM_REFINE_ROOMS = 9, // of each of them, of a kind
     SAM_REFINE_KEPT = 2,  // kinds of numbers that it keeps of an object
     SAM_ALL_KEPT = SAM_REFINERS * SAM_REFINE_KEPT,
@@ -59,6 +59,12 @@ static inline const struct sam_tensor *sam_refine_kept(const struct sam_refine_m
     return &memory[i / SAM_REFINE_KEPT].kept[i % SAM_REFINE_KEPT];
 }
 
+// What a refiner with on_host says of an object's frame in the hook tracked.
+struct sam_refine_word {
+    bool forget; // it is not remembered, where frames without the object are not
+    bool keep;   // it is remembered as if it had a prompt
+};
+
 // What a hook is given: n objects, as the decoder left them in `out`.
 struct sam_refining {
     struct sam_queue *queue;
@@ -73,6 +79,9 @@ struct sam_refining {
     // one does, else 0.
     struct sam_tensor before, after, prompted;
 
+    struct sam_decoder_scratch *decoder; // as the decoder left it
+    struct sam_refine_word *word;        // of each object, on the host
+
     struct sam_refine_memory *memory; // SAM_REFINERS of them; a hook's own is the first of those
 };
 
@@ -82,6 +91,7 @@ struct sam_refiner {
     // ---- What it needs; each may be NULL or false.
     bool forgets_absent; // frames that an object is absent from are not remembered
     bool needs_input;    // the network's, after it was encoded
+    bool on_host;        // tracked copies from and to the host: frames are not recorded
     // Numbers that it keeps of an object from frame to frame; they are saved with it, and follow it
     // where a late prompt takes it back.
     int (*numbers)(const struct sam_config *c, int kind); // 0: it keeps none of this kind
@@ -94,7 +104,7 @@ struct sam_refiner {
                          struct sam_arena *a);
 
     // ---- Moments of a frame; each may be NULL. tracked and shown may be recorded: they copy
-    // nothing from or to the host.
+    // nothing from or to the host, unless on_host says so.
     void (*seen)(const struct sam_refining *r); // n is 0
     void (*tracked)(const struct sam_refining *r);
     void (*shown)(const struct sam_refining *r);
@@ -121,6 +131,7 @@ struct sam_refiner {
 
 bool sam_refine_forgets_absent(const struct sam_config *c);
 bool sam_refine_needs_input(const struct sam_config *c);
+bool sam_refine_on_host(const struct sam_config *c);
 // Whether some change what is shown behind what is remembered, so that it is shown after that.
 bool sam_refine_has_shown(const struct sam_config *c);
 

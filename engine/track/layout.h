@@ -97,6 +97,7 @@ struct sam_host {
     float *staging;         // buffer for copies to and from the device
     int32_t *row_slot;      // results by row: slot, ascending
     struct sam_tracked **batch; // objects of one batch
+    struct sam_refine_word *words; // what refiners say of each of them
     int32_t (*box)[5];
     float *score, *iou;
     struct sam_object *results;

@@ -33,6 +33,7 @@ struct sam_tracked {
     bool is_first;   // its first frame
     bool was_tracked; // it existed before this frame
     float iou, score;
+    bool forgets; // a refiner says so of its last frame
 
     // Presence, after the frame and before it (for undo).
     struct sam_presence {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The bank against a second, careless one that keeps every frame for ever, as the published
 // predictor does; with memory selection it looks through them for those that count, as SAM 3's
-// tracker does. Both must name the same frames in the same order, and no slot may be written while
-// something still attends to it. Numbers by hand first, then random lives of objects.
+// tracker does, or DAM4SAM. Both must name the same frames in the same order, and no slot may be
+// written while something still attends to it. Numbers by hand first, then random lives of objects.
 #include "track/memory/bank.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../expect.h"
 
@@ -122,12 +123,51 @@ static void check_scores(void)
     expect(sam_bank_keeps(1e4f, 0.011f) && !sam_bank_keeps(1e4f, 0.009f), "sure ones by IoU");
 }
 
+static void expect_cond(const struct sam_bank *b, const int64_t *frame, int count)
+{
+    expect(b->num_cond == count, "%d conditioning frames, wanted %d", b->num_cond, count);
+    for (int i = 0; i < count && i < b->num_cond; i++)
+        expect(b->cond[i].frame == frame[i], "%d: frame %d, wanted %d", i,
+               (int) b->cond[i].frame, (int) frame[i]);
+}
+
+// Prompts on 0 and 6; 3, 8 and 10 are kept. Of four there is room for, prompts stay, and the one
+// that is undone takes what was kept since with it.
+static void check_kept_frames(void)
+{
+    struct sam_bank_limits limits = published;
+    struct sam_bank b, past[4];
+
+    limits.present_only = true;
+    limits.stride = 5;
+    limits.history = 4;
+    sam_bank_init(&b, &limits, 0, past);
+    sam_bank_prompt(&b, 0);
+    for (int64_t t = 1; t <= 12; t++) {
+        sam_bank_begin(&b, t);
+        sam_bank_track(&b, t);
+        if (t == 3 || t == 8 || t == 10)
+            sam_bank_keep(&b, t);
+        if (t == 6)
+            sam_bank_prompt(&b, t);
+        expect(sam_bank_prompts(&b) == 1 + (t >= 6), "frame %d: %d prompts", (int) t,
+               sam_bank_prompts(&b));
+    }
+    expect_cond(&b, (int64_t[]) { 0, 6, 8, 10 }, 4);
+    expect(sam_bank_drop_latest(&b, 13) == 1, "one prompt is left");
+    expect_cond(&b, (int64_t[]) { 0 }, 1);
+    sam_bank_rewind(&b, 11);
+    expect_cond(&b, (int64_t[]) { 0 }, 1);
+    expect(sam_bank_drop_latest(&b, 13) == 0, "none is left");
+}
+
 // ---- The careless twin.
 
 enum { LIFE = 400 };
 
 struct life {
     bool cond[LIFE], tracked[LIFE], absent[LIFE];
+    bool kept[LIFE]; // of conditioning frames: it has no prompt
     int written[LIFE], count;               // which write was a frame's last
     int map_holds[256], pointer_holds[256]; // and that to each slot
 };
@@ -180,30 +220,107 @@ static int age_of_frame(const struct life *l, const struct sam_bank *b, int t, i
     return age;
 }
 
+// The conditioning frames that are left at t: every frame that begins drops those beyond K, kept
+// ones first.
+static int list_cond(const struct life *l, const struct sam_bank *b, int t, int list[LIFE])
+{
+    int n = 0;
+
+    for (int f = 0; f < t; f++) {
+        if (l->cond[f])
+            list[n++] = f;
+        while (n > b->limits.max_cond) {
+            int gone = 0;
+            while (gone < n && !l->kept[list[gone]])
+                gone++;
+            gone = gone < n ? gone : b->limits.latest_only ? 0 : 1;
+            memmove(&list[gone], &list[gone + 1], (size_t) (--n - gone) * sizeof(int));
+        }
+    }
+    return n;
+}
+
+// With a stride: the frames whose maps count at t, the latest first. From the first tracked frame
+// on one in so many turns, and the last one.
+static int list_aged(const struct life *l, const struct sam_bank *b, int t, int list[LIFE])
+{
+    int far[LIFE], n = 0, count = 0, turn = 0, last_turn = 0, last = -1;
+
+    for (int f = 0; f < t; f++) {
+        if (l->tracked[f] && l->absent[f])
+            continue;
+        if (l->tracked[f]) {
+            if (!n || turn - last_turn >= b->limits.stride) {
+                far[n++] = f;
+                last_turn = turn;
+            }
+            last = f;
+        }
+        turn++;
+    }
+    if (last >= 0 && far[n - 1] != last)
+        list[count++] = last;
+    while (n)
+        list[count++] = far[--n];
+    return count;
+}
+
+// The latest frame before t that counts, if it is kept: it counts among the tracked ones once more;
+// else -1.
+static int last_kept(const struct life *l, int t)
+{
+    int f = t - 1;
+
+    while (f >= 0 && l->tracked[f] && l->absent[f])
+        f--;
+    return f >= 0 && l->kept[f] ? f : -1;
+}
+
+// The maps of tracked frames with a stride, from number `maps` of *a on. Returns how many maps
+// there are: all share num_maskmem.
+static int expect_aged(const struct life *l, const struct sam_bank *b, int t, int maps,
+                       const struct sam_attended *a)
+{
+    const int kept = last_kept(l, t), last = kept >= 0;
+    const int room = b->limits.num_maskmem - maps - last;
+    int list[LIFE];
+    const int n = list_aged(l, b, t, list);
+
+    for (int age = n < room ? n : room; age >= 1; age--) {
+        expect(l->map_holds[a->map[maps]] == l->written[list[age - 1]], "t %d: map of rank %d", t,
+               age);
+        expect(a->map_time[maps++] == age - 1 + last, "t %d: time of rank %d", t, age);
+    }
+    if (last) {
+        expect(l->map_holds[a->map[maps]] == l->written[kept], "t %d: the kept map", t);
+        expect(a->map_time[maps++] == 0, "t %d: time of the kept map", t);
+    }
+    return maps;
+}
+
 // The frames that the published predictor attends to at t, in its order.
 static void expect_attended(const struct life *l, const struct sam_bank *b, int t)
 {
     struct sam_attended a;
-    int cond[LIFE], list[LIFE], num_cond = 0, maps = 0, pointers = 0;
-    const int k = b->limits.max_cond;
+    int cond[LIFE], list[LIFE], maps = 0, pointers = 0;
+    const int num_cond = list_cond(l, b, t, cond);
     // Of pointers the oldest frame that counts is left out.
     const int ages = b->limits.scored ? list_scored(l, b, t, list) : b->limits.num_pointers;
 
-    for (int f = 0; f < t; f++)
-        if (l->cond[f])
-            cond[num_cond++] = f;
     sam_bank_attended(b, t, &a);
     for (int i = 0; i < num_cond; i++) {
-        if (b->limits.latest_only ? i < num_cond - k : i > 0 && i < num_cond - (k - 1))
-            continue;
-        expect(l->map_holds[a.map[maps]] == l->written[cond[i]],
-               "t %d: map %d is not that of frame %d", t, maps, cond[i]);
-        expect(a.map_time[maps++] == b->limits.num_maskmem - 1, "t %d: time", t);
+        if (cond[i] != last_kept(l, t)) {
+            expect(l->map_holds[a.map[maps]] == l->written[cond[i]],
+                   "t %d: map %d is not that of frame %d", t, maps, cond[i]);
+            expect(a.map_time[maps++] == b->limits.num_maskmem - 1, "t %d: time", t);
+        }
         expect(l->pointer_holds[a.pointer[pointers]] == l->written[cond[i]],
                "t %d: conditioning pointer", t);
         expect(a.distance[pointers++] == age_of_frame(l, b, t, cond[i]), "t %d: distance", t);
     }
-    for (int age = b->limits.num_maskmem - 1; age >= 1; age--) {
+    if (b->limits.stride)
+        maps = expect_aged(l, b, t, maps, &a);
+    for (int age = b->limits.num_maskmem - 1; age >= 1 && !b->limits.stride; age--) {
         const int f = frame_of_age(l, b, t, age);
         if (f < 0 || !l->tracked[f])
             continue;
@@ -222,14 +339,39 @@ static void expect_attended(const struct life *l, const struct sam_bank *b, int 
     expect(a.num_pointers == pointers, "t %d: %d pointers, wanted %d", t, a.num_pointers, pointers);
 }
 
+static void expect_found(const struct life *l, const struct sam_bank *b, int t)
+{
+    const struct sam_bank_slots s = sam_bank_find(b, sam_bank_turn(b, t));
+    expect(l->map_holds[s.map] == l->written[t] && l->pointer_holds[s.pointer] == l->written[t],
+           "t %d: not found", t);
+}
+
 static void enter(struct life *l, struct sam_bank *b, int t, bool prompt)
 {
     l->tracked[t] = !prompt;
     l->cond[t] = prompt;
+    l->kept[t] = false;
     write_slots(l, prompt ? sam_bank_prompt(b, t) : sam_bank_track(b, t), t);
-    const struct sam_bank_slots s = sam_bank_find(b, sam_bank_turn(b, t));
-    expect(l->map_holds[s.map] == l->written[t] && l->pointer_holds[s.pointer] == l->written[t],
-           "t %d: not found", t);
+    expect_found(l, b, t);
+}
+
+// A frame that was tracked becomes a conditioning one, the object being present, if prompts leave
+// room.
+static void keep(struct life *l, struct sam_bank *b, int t)
+{
+    int list[LIFE], prompts = 0;
+
+    for (int i = list_cond(l, b, t, list); i > 0; i--)
+        prompts += !l->kept[list[i - 1]];
+    if (prompts >= b->limits.max_cond) {
+        sam_bank_keep(b, t);
+        expect_found(l, b, t);
+        return;
+    }
+    l->tracked[t] = false;
+    l->cond[t] = l->kept[t] = true;
+    write_slots(l, sam_bank_keep(b, t), t);
+    expect_found(l, b, t);
 }
 
 // Take a life back to the beginning of a frame after its first one.
@@ -237,17 +379,22 @@ static void rewind_life(struct life *l, struct sam_bank *b, int frame, int end)
 {
     sam_bank_rewind(b, frame);
     for (int t = frame; t < end; t++)
-        l->cond[t] = l->tracked[t] = l->absent[t] = false;
+        l->cond[t] = l->kept[t] = l->tracked[t] = l->absent[t] = false;
 }
 
-static void check_random_life(uint64_t seed, bool scored)
+enum kind { PLAIN, SCORED, STRIDED, KINDS };
+
+static void check_random_life(uint64_t seed, enum kind kind)
 {
     uint64_t rng = seed;
     struct life l = { 0 };
     struct sam_bank b, past[12];
     const struct sam_bank_limits limits = { draw_int(&rng, 2, 6), draw_int(&rng, 2, 9),
                                             draw_int(&rng, 2, 16), draw_int(&rng, 0, 12),
-                                            !scored && draw_int(&rng, 0, 1), scored,
+                                            kind == STRIDED ||
+                                                (kind == PLAIN && draw_int(&rng, 0, 1)),
+                                            kind == SCORED,
+                                            kind == STRIDED ? draw_int(&rng, 1, 7) : 0,
                                             draw_int(&rng, 0, 1) };
     const int often = draw_int(&rng, 2, 12), leaves = draw_int(&rng, 0, 9);
     bool is_absent = false;
@@ -265,11 +412,13 @@ static void check_random_life(uint64_t seed, bool scored)
         l.absent[t] = is_absent && t > first;
         if (t > first)
             enter(&l, &b, t, false);
+        if (kind == STRIDED && t > first && !l.absent[t] && draw_int(&rng, 0, 3) == 0)
+            keep(&l, &b, t);
         if (t == first || draw_int(&rng, 0, often) == 0)
             enter(&l, &b, t, true);
         // A prompt of this frame is taken back: the frame is decoded again and must still find
         // everything it attended to.
-        if (t > first && l.cond[t] && draw_int(&rng, 0, 1)) {
+        if (t > first && l.cond[t] && !l.kept[t] && draw_int(&rng, 0, 1)) {
             sam_bank_drop_latest(&b, t + 1);
             l.cond[t] = false;
             // One conditioning frame more than K may wait for the next frame to be evicted:
@@ -297,7 +446,8 @@ int main(int argc, char **argv)
     check_forgotten_frames(false);
     check_forgotten_frames(true);
     check_scores();
-    for (int i = 0; i < 400; i++)
-        check_random_life(seed + (uint64_t) i / 2, i % 2);
+    check_kept_frames();
+    for (int i = 0; i < 600; i++)
+        check_random_life(seed + (uint64_t) (i / KINDS), (enum kind) (i % KINDS));
     return expect_status();
 }

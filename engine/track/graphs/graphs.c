@@ -177,7 +177,8 @@ int sam_graphs_record(struct sam_tracker *t, struct sam_error *error)
 
     // Without graphs the same shapes, lest a kernel that sums by shape makes a difference.
     g->fits = sam_queue_records(&t->queue);
-    g->on = g->fits && !t->params.no_graphs && !t->queue.without_records;
+    g->on = g->fits && !t->params.no_graphs && !t->queue.without_records &&
+            !sam_refine_on_host(&t->model->config);
     if (!g->on)
         return SAM_OK;
     status = record(t, &g->encode, sam_step_encode, sam_step_encode, NULL, error);

@@ -195,8 +195,29 @@ struct sam_refining sam_refining(struct sam_tracker *t, int n)
         .input = keeps_input ? sam_history_input(t) : (struct sam_tensor) { 0 },
         .before = take_first(&x->kept_before, n), .after = take_first(&x->kept_after, n),
         .prompted = take_first(&x->prompted, n),
+        .decoder = &t->mem.scratch.decoder, .word = t->mem.host.words,
         .memory = t->mem.refine,
     };
+}
+
+// What refiners said on the host: frames that they want to keep get other slots.
+static void hear(struct sam_tracker *t, const struct sam_batch *b)
+{
+    struct sam_indices *x = &t->mem.state.index;
+    bool keeps = false;
+
+    for (int i = 0; i < b->n; i++) {
+        const struct sam_refine_word word = t->mem.host.words[i];
+        b->object[i]->forgets = word.forget;
+        if (!word.keep)
+            continue;
+        const struct sam_bank_slots slots = sam_bank_keep(&b->object[i]->bank, t->frame);
+        x->map_to.host[i] = slots.map;
+        x->pointer_to.host[i] = slots.pointer;
+        keeps = true;
+    }
+    if (keeps)
+        sam_indices_upload(t);
 }
 
 // What is shown of what n objects were decoded to; returns how many.
@@ -312,6 +333,7 @@ void sam_step_encode_window(struct sam_tracker *t, const struct sam_batch *none)
 void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
 {
     const bool has_shown = sam_refine_has_shown(&t->model->config);
+    const bool on_host = sam_refine_on_host(&t->model->config);
     struct sam_scratch *s = &t->mem.scratch;
     const struct sam_tensor image = sam_first(s->image, b->rows);
     const struct sam_tensor no_mask = t->model->prompt.no_mask;
@@ -324,7 +346,11 @@ void sam_step_track(struct sam_tracker *t, const struct sam_batch *b)
 
     sam_queue_mark(&t->queue, "decoder.dense", no_mask);
     sam_decode(t, b->rows, (struct sam_tensor) { 0 });
+    if (on_host)
+        memset(t->mem.host.words, 0, (size_t) b->rows * sizeof(t->mem.host.words[0]));
     sam_refine_tracked(&r);
+    if (on_host)
+        hear(t, b);
     t->times.decode += sam_lap(&last);
 
     remember(t, b, !has_shown, false);

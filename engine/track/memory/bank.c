@@ -69,6 +69,13 @@ static int ring_pointer(const struct sam_bank *b, int64_t turn)
     return (int) (turn % b->limits.num_pointers);
 }
 
+// Of a tracked frame.
+static bool has_map(const struct sam_bank *b, int64_t turn)
+{
+    return b->limits.stride ? sam_aged_find(b, turn) != NULL
+                            : b->map_turn[ring_map(b, turn)] == turn;
+}
+
 void sam_bank_forget(struct sam_bank *b, int64_t frame)
 {
     const int64_t turn = sam_bank_turn(b, frame);
@@ -76,18 +83,30 @@ void sam_bank_forget(struct sam_bank *b, int64_t frame)
     if (!b->limits.present_only)
         return;
     // A bank that was taken back to the next frame has forgotten this one.
-    if (frame <= b->last_forgotten || b->map_turn[ring_map(b, turn)] != turn)
+    if (frame <= b->last_forgotten || !has_map(b, turn))
         return;
     b->map_turn[ring_map(b, turn)] = -1;
+    sam_aged_drop(b, turn);
     b->pointer_turn[ring_pointer(b, turn)] = -1;
     b->last_forgotten = frame;
     b->forgotten++;
 }
 
+// The one to go next: of those that no one asked for; else the first one is the object's identity
+// and stays.
+static int oldest_cond(const struct sam_bank *b)
+{
+    for (int i = 0; i < b->num_cond; i++)
+        if (b->cond[i].automatic)
+            return i;
+    return b->limits.latest_only ? 0 : 1;
+}
+
 void sam_bank_begin(struct sam_bank *b, int64_t frame)
 {
-    while (b->num_cond > b->limits.max_cond) // the first one is the object's identity and stays
-        drop_cond(b, b->limits.latest_only ? 0 : 1);
+    while (b->num_cond > b->limits.max_cond)
+        drop_cond(b, oldest_cond(b));
+    sam_aged_thin(b);
     if (b->limits.history) {
         struct sam_bank *copy = &b->past[frame % b->limits.history];
         *copy = *b;
@@ -119,7 +138,10 @@ static struct sam_bank_slots recent_slots(const struct sam_bank *b, int64_t turn
 {
     const int64_t ring = b->limits.num_pointers + b->limits.history;
 
-    return (struct sam_bank_slots) { b->first_map + b->map_slot[ring_map(b, turn)],
+    const struct sam_bank_aged *aged = b->limits.stride ? sam_aged_find(b, turn) : NULL;
+    const int map = aged ? aged->map_slot : b->map_slot[ring_map(b, turn)];
+
+    return (struct sam_bank_slots) { b->first_map + map,
                                      b->first_pointer + (int) (turn % ring) };
 }
 
@@ -149,6 +171,9 @@ static void mark_held(const struct sam_bank *b, int64_t frame, struct held *h)
         if (b->cond[i].frame != frame)
             held[b->cond[i].map_slot] = true;
     sam_scored_hold(b, frame, h->map, h->pointer);
+    for (int i = 0; i < b->num_aged; i++)
+        if (b->aged[i].turn != turn)
+            held[b->aged[i].map_slot] = true;
     for (int i = 0; i < b->limits.num_maskmem; i++)
         if (b->map_turn[i] >= 0 && b->map_turn[i] != turn &&
             b->map_turn[i] > turn - b->limits.num_maskmem)
@@ -204,13 +229,26 @@ struct sam_bank_slots sam_bank_track(struct sam_bank *b, int64_t frame)
         return track_scored(b, frame);
     const int slot = free_slots(b, frame).map;
     assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
-    b->map_turn[ring_map(b, turn)] = turn;
-    b->map_slot[ring_map(b, turn)] = slot;
+    if (b->limits.stride) {
+        sam_aged_drop(b, turn);
+        sam_aged_add(b, turn, slot);
+    } else {
+        b->map_turn[ring_map(b, turn)] = turn;
+        b->map_slot[ring_map(b, turn)] = slot;
+    }
     b->pointer_turn[ring_pointer(b, turn)] = turn;
     return recent_slots(b, turn);
 }
 
-struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
+void sam_bank_fill_aged(struct sam_bank *b, const int64_t *turn, int count)
+{
+    b->num_aged = 0;
+    for (int i = 0; i < count; i++)
+        sam_aged_add(b, turn[i], free_slots(b, sam_bank_frame(b, turn[i])).map);
+}
+
+// In the place of the frame's entry, tracked or conditioning.
+static struct sam_bank_slots add_cond(struct sam_bank *b, int64_t frame, bool automatic)
 {
     const int64_t turn = sam_bank_turn(b, frame);
 
@@ -220,7 +258,7 @@ struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
     if (b->pointer_turn[ring_pointer(b, turn)] == turn)
         b->pointer_turn[ring_pointer(b, turn)] = -1;
     sam_scored_drop(b, frame);
-    b->prompted[frame % 2] = frame;
+    sam_aged_drop(b, turn);
     if (!b->num_cond || b->cond[b->num_cond - 1].frame != frame) {
         const int slot = free_slots(b, frame).map;
         assert(slot >= 0 && "sam_bank_begin() was not called for this frame");
@@ -228,33 +266,62 @@ struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
         b->cond[b->num_cond].turn = turn;
         b->cond[b->num_cond++].map_slot = slot;
     }
+    b->cond[b->num_cond - 1].automatic = automatic;
     return cond_slots(b, b->num_cond - 1);
 }
 
-// The number of conditioning frames before `limit`.
-static int conds_before(const struct sam_bank *b, int64_t limit)
+struct sam_bank_slots sam_bank_prompt(struct sam_bank *b, int64_t frame)
+{
+    b->prompted[frame % 2] = frame;
+    return add_cond(b, frame, false);
+}
+
+// The number of prompted frames before `limit`; the latest of them in *latest.
+static int prompts_before(const struct sam_bank *b, int64_t limit, int64_t *latest)
 {
     int n = 0;
 
-    while (n < b->num_cond && b->cond[n].frame < limit)
-        n++;
+    for (int i = 0; i < b->num_cond && b->cond[i].frame < limit; i++)
+        if (!b->cond[i].automatic) {
+            *latest = b->cond[i].frame;
+            n++;
+        }
     return n;
+}
+
+int sam_bank_prompts(const struct sam_bank *b)
+{
+    int64_t latest = -1;
+
+    return prompts_before(b, INT64_MAX, &latest);
+}
+
+struct sam_bank_slots sam_bank_keep(struct sam_bank *b, int64_t frame)
+{
+    if (sam_bank_prompts(b) >= b->limits.max_cond)
+        return sam_bank_find(b, sam_bank_turn(b, frame));
+    return add_cond(b, frame, true);
+}
+
+// The prompted frame, and those that were kept since.
+static void drop_since(struct sam_bank *b, int64_t frame)
+{
+    for (int i = b->num_cond - 1; i >= 0; i--)
+        if (b->cond[i].frame == frame || (b->cond[i].automatic && b->cond[i].frame > frame))
+            drop_cond(b, i);
 }
 
 int sam_bank_drop_latest(struct sam_bank *b, int64_t limit)
 {
-    const int n = conds_before(b, limit);
+    int64_t frame = -1;
+    const int n = prompts_before(b, limit, &frame);
 
     if (!n)
         return 0;
-    const int64_t frame = b->cond[n - 1].frame;
-    drop_cond(b, n - 1);
-    for (int i = 0; i < b->limits.history; i++) {
-        struct sam_bank *copy = &b->past[i];
-        const int k = copy->before < 0 ? 0 : conds_before(copy, frame + 1);
-        if (k && copy->cond[k - 1].frame == frame)
-            drop_cond(copy, k - 1);
-    }
+    drop_since(b, frame);
+    for (int i = 0; i < b->limits.history; i++)
+        if (b->past[i].before >= 0)
+            drop_since(&b->past[i], frame);
     return n - 1;
 }
 
@@ -268,7 +335,7 @@ struct sam_bank_slots sam_bank_find(const struct sam_bank *b, int64_t turn)
     const struct sam_bank_scored *entry = sam_scored_find(b, turn);
     if (entry)
         return scored_slots(b, entry);
-    if (b->map_turn[ring_map(b, turn)] == turn)
+    if (has_map(b, turn))
         s.map = recent_slots(b, turn).map;
     if (b->pointer_turn[ring_pointer(b, turn)] == turn)
         s.pointer = recent_slots(b, turn).pointer;
@@ -303,20 +370,42 @@ static void attend_ranks(const struct sam_bank *b, int64_t frame, struct sam_att
             attend_pointer(a, scored_slots(b, &b->scored[r.end - age]).pointer, age);
 }
 
+// With limits.stride: as many maps as one conditioning frame would leave room for, fewer with more.
+// last: the slot of the last frame's, if it is kept: it still counts among these; else -1.
+static void attend_aged(const struct sam_bank *b, int64_t turn, int last, struct sam_attended *a)
+{
+    const int behind = last >= 0, most = b->limits.num_maskmem - a->num_maps - behind;
+    int end = b->num_aged;
+
+    while (end > 0 && b->aged[end - 1].turn >= turn)
+        end--;
+    for (int rank = end < most ? end : most; rank >= 1; rank--)
+        attend_map(a, b->first_map + b->aged[end - rank].map_slot, rank - 1 + behind);
+    if (last >= 0)
+        attend_map(a, last, 0);
+}
+
 void sam_bank_attended(const struct sam_bank *b, int64_t frame, struct sam_attended *a)
 {
     const int64_t turn = sam_bank_turn(b, frame);
+
+    int last = -1;
 
     a->num_maps = a->num_pointers = 0;
     for (int i = 0; i < b->num_cond; i++) {
         if (b->cond[i].frame >= frame)
             continue;
         const struct sam_bank_slots s = cond_slots(b, i);
-        attend_map(a, s.map, b->limits.num_maskmem - 1);
+        if (b->cond[i].automatic && b->cond[i].turn == turn - 1)
+            last = s.map;
+        else
+            attend_map(a, s.map, b->limits.num_maskmem - 1);
         attend_pointer(a, s.pointer, turn - b->cond[i].turn);
     }
     if (b->limits.scored)
         attend_ranks(b, frame, a);
+    if (b->limits.stride)
+        attend_aged(b, turn, last, a);
     for (int age = b->limits.num_maskmem - 1; age >= 1; age--) {
         const int64_t past = turn - age;
         if (past >= 0 && b->map_turn[ring_map(b, past)] == past)

@@ -12,6 +12,11 @@
 // (scored.c): those that were tracked well, by rank, and the last frame, whatever it is, until the
 // next one is over. A prompted frame has no rank either, but as the last one.
 //
+// With limits.stride, as in DAM4SAM, the maps of tracked frames are a list (aged.c): the last one's
+// and, before it, those that are so many turns apart; the more conditioning frames there are, the
+// fewer of them are attended to. Tracked frames that sam_bank_keep() is told of are conditioning
+// ones, too; they are *automatic*: a prompt is kept rather than they, and undone alone.
+//
 // A bank can be taken back to the beginning of one of its last `history` frames: it keeps a copy of
 // its integers for each of them, and no slot that a copy names is written to.
 //
@@ -34,6 +39,7 @@
 enum {
     SAM_MAX_ATTENDED_MAPS = SAM_MAX_COND + SAM_MAX_MASKMEM - 1,
     SAM_MAX_ATTENDED_POINTERS = SAM_MAX_COND + SAM_MAX_POINTERS - 1,
+    SAM_MAX_AGED = SAM_MAX_MASKMEM + 1,    // and one that is thinned out when the next begins
     SAM_MAX_SCORED = SAM_MAX_POINTERS + 1, // good frames, the doubted and the current one
 };
 
@@ -45,6 +51,7 @@ struct sam_bank_limits {
     int history;      // frames that a bank can be taken back by; 0: none
     bool present_only; // remember only frames that the object is present in
     bool scored;       // remember only frames that sam_bank_score() keeps
+    int stride;        // of maps of tracked frames; 0: all of the latest, in rings
     bool latest_only;  // of conditioning frames the latest K, not the first one
 };
 
@@ -63,9 +70,15 @@ struct sam_bank {
         int64_t frame;
         int map_slot, pointer_slot; // of this object, from 0
     } scored[SAM_MAX_SCORED];       // by frame
+    int num_aged; // with limits.stride
+    struct sam_bank_aged {
+        int64_t turn;
+        int map_slot; // of this object, from 0
+    } aged[SAM_MAX_AGED];
     int num_cond;
     struct {
         int64_t frame, turn;
+        bool automatic; // it was tracked, and is kept like a prompted one
         int map_slot; // and that of its pointer, after those of the tracked frames
     } cond[SAM_MAX_COND + 1]; // by frame
     struct sam_bank *past; // limits.history copies; that of frame f is entry f mod history
@@ -129,8 +142,15 @@ static inline bool sam_bank_is_prompted(const struct sam_bank *b, int64_t frame)
     return frame >= 0 && b->prompted[frame % 2] == frame;
 }
 
-// Drop the latest conditioning frame before `limit`, from the copies, too. Returns the number of
-// conditioning frames before `limit` that are left.
+// Keep the frame that was added last, a tracked one, as a conditioning frame, if prompts leave room
+// for it. Returns its slots.
+struct sam_bank_slots sam_bank_keep(struct sam_bank *b, int64_t frame);
+
+// The number of prompted frames.
+int sam_bank_prompts(const struct sam_bank *b);
+
+// Drop the latest prompted frame before `limit`, and what was kept since, from the copies, too.
+// Returns the number of prompted frames before `limit` that are left.
 int sam_bank_drop_latest(struct sam_bank *b, int64_t limit);
 
 // The slots of a turn; -1 and -1 if it is not in the bank.
@@ -161,5 +181,15 @@ struct sam_scored_ranks {
     bool prompted;
 };
 struct sam_scored_ranks sam_scored_rank(const struct sam_bank *b, int64_t frame);
+
+// ---- With limits.stride: aged.c, for the bank itself, and to fill one from a file
+
+const struct sam_bank_aged *sam_aged_find(const struct sam_bank *b, int64_t turn);
+void sam_aged_add(struct sam_bank *b, int64_t turn, int map_slot);
+void sam_aged_drop(struct sam_bank *b, int64_t turn);
+// A frame begins: leave those that it attends to.
+void sam_aged_thin(struct sam_bank *b);
+// The list as it was saved, of turns in order, in slots that nothing else holds.
+void sam_bank_fill_aged(struct sam_bank *b, const int64_t *turn, int count);
 
 #endif // SAM_BANK_H

@@ -52,7 +52,8 @@ bool sam_history_is_left(const struct sam_tracker *t, const struct sam_tracked *
 {
     const struct sam_bank *bank = o->next > o->done ? &o->bank : sam_bank_at(&o->bank, o->next);
 
-    return (o->next > o->born && bank && bank->num_cond) || sam_history_prompted(t, o) >= o->next;
+    return (o->next > o->born && bank && sam_bank_prompts(bank)) ||
+           sam_history_prompted(t, o) >= o->next;
 }
 
 static bool has_mask(const struct sam_interactions *given)

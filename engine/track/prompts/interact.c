@@ -273,7 +273,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     x->map_to.host[0] = slots.map;
     x->pointer_to.host[0] = slots.pointer;
     x->binary.host[0] = !whole;
-    sam_kept_tell(t, o, 0, o->bank.num_cond);
+    sam_kept_tell(t, o, 0, sam_bank_prompts(&o->bank));
     interact(t, o, given, start);
     int64_t began = sam_now();
     refine_prompted(t);
@@ -282,6 +282,7 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o)
     t->times.remember += sam_lap(&began);
     t->about = (struct sam_about) { 0 };
     o->started = true;
+    o->forgets = false;
 }
 
 void sam_interact_preview(struct sam_tracker *t, const struct sam_interaction *prompt)

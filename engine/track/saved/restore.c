@@ -173,7 +173,7 @@ static uint64_t most_bytes(const struct sam_tracker *t, const struct sam_saved_h
     const struct sam_state *s = &t->mem.state;
     const struct sam_tensor map = sam_slice(s->maps, 0), pointer = sam_slice(s->pointers, 0);
     const struct sam_tensor logits = sam_slice(s->low_res, 0);
-    const uint64_t frames = SAM_SAVED_COND + SAM_MAX_POINTERS;
+    const uint64_t frames = SAM_SAVED_COND + SAM_MAX_POINTERS + SAM_MAX_AGED + 1;
     const uint64_t prompt = SAM_SAVED_PROMPT + (SAM_MAX_POINTS + 2) * SAM_SAVED_POINT;
     const uint64_t maps = (uint64_t) t->limits.max_cond + 1 + (uint64_t) t->limits.num_maskmem;
     const uint64_t pointers = (uint64_t) t->limits.max_cond + 1 + (uint64_t) t->limits.num_pointers;
@@ -298,8 +298,15 @@ static bool frames_fit(const struct sam_tracker *t, const struct sam_saved_heade
 
     if (!ascends(f->cond, f->num_cond, 0, h->frame) ||
         !ascends(f->recent, f->num_recent, 0, h->frame) ||
-        f->num_cond - (last == h->frame) > t->limits.max_cond || (f->num_recent && !f->num_cond))
+        !ascends(f->aged, f->num_aged, 0, h->frame) || (f->automatic & 1) ||
+        f->automatic >> f->num_cond ||
+        f->num_cond - (last == h->frame) > t->limits.max_cond ||
+        ((f->num_recent || f->num_aged) && !f->num_cond))
         return false;
+    for (int i = 0; i < f->num_aged; i++)
+        for (int k = 0; k < f->num_cond; k++)
+            if (f->aged[i] == f->cond[k])
+                return false;
     for (int i = 0; i < f->num_recent; i++) {
         if (!sam_saved_has_pointer(&t->limits, f->recent[i], h->frame))
             return false;
@@ -307,6 +314,19 @@ static bool frames_fit(const struct sam_tracker *t, const struct sam_saved_heade
             if (f->recent[i] == f->cond[k])
                 return false;
     }
+    return true;
+}
+
+// What models with limits.stride have beside.
+static bool get_aged(struct cursor *c, struct sam_saved_frames *f, int most)
+{
+    const uint32_t count = get32(c);
+
+    f->automatic = get32(c);
+    if (c->bad || count > (uint32_t) most)
+        return false;
+    f->num_aged = (int) count;
+    get_frames(c, f->aged, f->num_aged);
     return true;
 }
 
@@ -329,6 +349,8 @@ static bool get_object(struct cursor *c, struct saved_object *o, const struct sa
     o->frames.num_recent = (int) o->num_recent;
     get_frames(c, o->frames.cond, o->frames.num_cond);
     get_frames(c, o->frames.recent, o->frames.num_recent);
+    if (t->limits.stride && !get_aged(c, &o->frames, t->limits.num_maskmem))
+        return false;
     return get_pending(c, o, &t->mem.host.masks) && frames_fit(t, h, &o->frames);
 }
 
@@ -400,6 +422,12 @@ static bool visit_memory(struct cursor *c, struct sam_tracker *t, const struct s
         if (!see(c, t, sam_slice(s->pointers, at.pointer)) ||
             (sam_saved_has_map(&t->limits, f, i, last) &&
              !see(c, t, sam_slice(s->maps, at.map))))
+            return false;
+    }
+    for (int i = 0; i < f->num_aged; i++) {
+        if (bank)
+            at = sam_bank_find(bank, sam_bank_turn(bank, f->aged[i]));
+        if (!see(c, t, sam_slice(s->maps, at.map)))
             return false;
     }
     if (o->shown && !see(c, t, sam_slice(s->low_res, row)))
@@ -510,6 +538,14 @@ const void *sam_saved_note(const struct sam_saved *saved, size_t *bytes)
     return saved->bytes + SAM_SAVED_HEADER;
 }
 
+static void add_cond(struct sam_bank *b, const struct sam_saved_frames *f, int i)
+{
+    if (f->automatic >> i & 1)
+        sam_bank_keep(b, f->cond[i]);
+    else
+        sam_bank_prompt(b, f->cond[i]);
+}
+
 // Add the frames in order, as they came.
 static void fill_bank(struct sam_bank *b, const struct sam_saved_frames *f)
 {
@@ -518,9 +554,11 @@ static void fill_bank(struct sam_bank *b, const struct sam_saved_frames *f)
     while (cond < f->num_cond || recent < f->num_recent)
         if (recent == f->num_recent ||
             (cond < f->num_cond && f->cond[cond] < f->recent[recent]))
-            sam_bank_prompt(b, f->cond[cond++]);
+            add_cond(b, f, cond++);
         else
             sam_bank_track(b, f->recent[recent++]);
+    if (b->limits.stride)
+        sam_bank_fill_aged(b, f->aged, f->num_aged);
 }
 
 static void begin_object(struct sam_tracker *t, struct sam_tracked *o, const struct saved_object *s)

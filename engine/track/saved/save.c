@@ -135,6 +135,10 @@ static struct sam_saved_frames frames_of(const struct sam_tracker *t, const stru
 
     for (; f.num_cond < b->num_cond; f.num_cond++)
         f.cond[f.num_cond] = sam_bank_frame(b, b->cond[f.num_cond].turn);
+    for (int i = 0; i < b->num_cond; i++)
+        f.automatic |= (uint32_t) b->cond[i].automatic << i;
+    for (; f.num_aged < b->num_aged; f.num_aged++)
+        f.aged[f.num_aged] = sam_bank_frame(b, b->aged[f.num_aged].turn);
     const int most = t->limits.num_pointers, more = b->num_scored > most ? b->num_scored - most : 0;
     for (int i = more; i < b->num_scored; i++)
         f.recent[f.num_recent++] = b->scored[i].frame;
@@ -234,6 +238,10 @@ static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_t
         if (sam_saved_has_map(&t->limits, f, i, t->frame))
             put_tensor(s, t, sam_slice(state->maps, slots.map));
     }
+    for (int i = 0; i < f->num_aged; i++) {
+        const struct sam_bank_slots slots = sam_bank_find(b, sam_bank_turn(b, f->aged[i]));
+        put_tensor(s, t, sam_slice(state->maps, slots.map));
+    }
     if (o->row >= 0)
         put_tensor(s, t, sam_slice(state->low_res, o->row));
     for (int i = 0; f->num_cond && i < SAM_ALL_KEPT; i++) {
@@ -241,6 +249,15 @@ static void put_memory(struct sink *s, struct sam_tracker *t, const struct sam_t
         if (kept->c)
             put_tensor(s, t, sam_slice(*kept, sam_kept_at(t, o->slot, t->frame)));
     }
+}
+
+// What models with limits.stride have beside.
+static void put_aged(struct sink *s, const struct sam_saved_frames *f)
+{
+    put32(s, (uint32_t) f->num_aged);
+    put32(s, f->automatic);
+    for (int i = 0; i < f->num_aged; i++)
+        put64(s, (uint64_t) f->aged[i]);
 }
 
 static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_tracked *o)
@@ -262,6 +279,8 @@ static void put_object(struct sink *s, struct sam_tracker *t, const struct sam_t
         put64(s, (uint64_t) f.cond[i]);
     for (int i = 0; i < f.num_recent; i++)
         put64(s, (uint64_t) f.recent[i]);
+    if (t->limits.stride)
+        put_aged(s, &f);
     put_pending(s, t, sam_given(t, o, t->frame + 1));
     put_memory(s, t, o, &b, &f);
 }

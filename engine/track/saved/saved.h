@@ -60,6 +60,12 @@ struct sam_saved_header {
 struct sam_saved_frames {
     int num_cond, num_recent;
     int64_t cond[SAM_SAVED_COND], recent[SAM_MAX_POINTERS]; // ascending
+
+    // With limits.stride, or the file has none of these: maps are those of `aged`; bit i of
+    // `automatic` says that cond[i] has no prompt.
+    int num_aged;
+    int64_t aged[SAM_MAX_AGED]; // ascending
+    uint32_t automatic;
 };
 
 // Whether the frame after `last` attends to the map, or the pointer, of recent frame i.
@@ -68,6 +74,8 @@ static inline bool sam_saved_has_map(const struct sam_bank_limits *l,
 {
     const bool prompted = f->num_cond && f->cond[f->num_cond - 1] == last; // has the first rank
 
+    if (l->stride)
+        return false;
     return l->scored ? f->num_recent - i + prompted < l->num_maskmem
                      : f->recent[i] > last - (l->num_maskmem - 1);
 }

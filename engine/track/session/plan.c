@@ -35,6 +35,7 @@ struct sam_bank_limits sam_limits_of(const struct sam_params *params, const stru
                                       .num_maskmem = c->num_maskmem,
                                       .num_pointers = SAM_MAX_POINTERS,
                                       .history = params->history,
+                                      .stride = c->distractors.stride,
                                       .present_only = sam_refine_forgets_absent(c),
                                       .scored = c->selection == SAM_SELECT_SCORED };
 }
@@ -211,6 +212,7 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->staging = sam_arena_bytes(a, floats * sizeof(float));
     x->row_slot = sam_arena_bytes(a, n * sizeof(x->row_slot[0]));
     x->batch = sam_arena_bytes(a, n * sizeof(x->batch[0]));
+    x->words = sam_arena_bytes(a, (size_t) (batch > 1 ? batch : 1) * sizeof(x->words[0]));
     x->box = sam_arena_bytes(a, n * sizeof(x->box[0]));
     x->score = sam_arena_bytes(a, n * sizeof(float));
     x->iou = sam_arena_bytes(a, n * sizeof(float));

@@ -19,7 +19,7 @@ static void update_state(const struct sam_tracker *t, struct sam_tracked *o)
                                                        : lost_after;
     o->presence.lost = o->presence.absent >= lost_after;
     o->presence.doubted = !sam_bank_keeps(o->score, o->iou);
-    o->presence.forgets = !present || o->iou < t->model->config.memory_iou;
+    o->presence.forgets = !present || o->forgets || o->iou < t->model->config.memory_iou;
     if (o->is_first)
         o->state = SAM_OBJECT_NEW;
     else if (present)
