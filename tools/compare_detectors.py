@@ -4,7 +4,8 @@
 
 usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr nano,small,medium,large] [--precision fp32|bf16]
                             [--rf-detr-seg nano,small,medium,large] [--mask2former tiny,small,base,large,r50] [--side PX] [--seed N] [--repeats N]
-       compare_detectors.py --mini FOLDER [--family yolov10|rf-detr|rf-detr-seg|mask2former-swin|mask2former-resnet]
+       compare_detectors.py --mini FOLDER [--family yolov10|rf-detr|rf-detr-seg|mask2former-swin|mask2former-resnet|
+                                                          grounding-dino|mm-grounding-dino|sam3-words]
                             writes a small model and what PyTorch finds with it
 
 YOLOv10 is written here from the paper's facts (docs/DETECTORS.md), not from the published code, which is
@@ -37,6 +38,7 @@ from safetensors.torch import load_file, save_file
 import groundingdino_torch as groundingdino
 import mask2former_torch as mask2former
 import rfdetr_torch as rfdetr
+import sam3_words_torch as sam3_words
 
 # width, depth, most channels; which of layers 6, 8, 13, 19, 22 have compact inverted blocks, and where they are large
 SIZES = {
@@ -482,11 +484,14 @@ def main():
     p.add_argument('--repeats', type=int, default=1)
     p.add_argument('--mini', type=pathlib.Path)
     p.add_argument('--family', default='yolov10', choices=(
-        'yolov10', 'rf-detr', 'rf-detr-seg', 'mask2former-swin', 'mask2former-resnet', 'grounding-dino', 'mm-grounding-dino'))
+        'yolov10', 'rf-detr', 'rf-detr-seg', 'mask2former-swin', 'mask2former-resnet', 'grounding-dino', 'mm-grounding-dino',
+        'sam3-words'))
     a = p.parse_args()
     if a.mini:
         if a.family.endswith('grounding-dino'):
             return groundingdino.write_mini(a.mini, picture, a.family.startswith('mm'))
+        if a.family == 'sam3-words':
+            return sam3_words.write_mini(a.mini, picture)
         if a.family.startswith('mask2former'):
             return mask2former.write_mini(a.mini, picture, a.family.split('-')[1])
         return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture, a.family == 'rf-detr-seg')

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Writes tests/golden/words: a vocabulary of our own, and 10 000 texts with what the published tokenizer makes
-of them (`pip install transformers`). A line of texts.txt is a checksum of the ids, a blank, and the text.
+of them (`pip install transformers`). A line of texts.txt is a checksum of the ids, a blank, and the text. A line of
+pairs.txt is the checksum of what CLIP's tokenizer makes of the same text with the vocabulary of tests/golden/sam3-words.
 
 usage: make_words.py FOLDER
 """
@@ -39,6 +40,15 @@ def main():
     unknown = sum(vocabulary.index('[UNK]') in i for i in ids)
     print(f'{len(vocabulary)} tokens, {len(texts)} texts, {sum(map(len, ids))} ids, {unknown} texts with unknown words')
     (folder / 'texts.txt').write_bytes(b''.join(b'%08x %s\n' % (checksum(i), escape(t)) for t, i in zip(texts, ids)))
+    write_pairs(folder, texts)
+
+
+def write_pairs(folder, texts):
+    from tokenizers import Tokenizer
+    tokenizer = Tokenizer.from_file(str(folder.parent / 'sam3-words' / 'tokenizer.json'))
+    ids = [e.ids for e in tokenizer.encode_batch(texts)]
+    print(f'pairs: {sum(map(len, ids))} ids')
+    (folder / 'pairs.txt').write_text(''.join(f'{checksum(i):08x}\n' for i in ids))
 
 
 if __name__ == '__main__':

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes engine/net/unicode_tables.c: what BERT's uncased tokenizer makes of every character, asked of the
-published implementation itself (`pip install tokenizers`): its categories are those of an older Unicode than
-its lower case.
+"""Writes engine/net/unicode_tables.c, what BERT's uncased tokenizer makes of every character, or
+engine/net/unicode_case_tables.c and unicode_parts_tables.c, what CLIP's does, asked of the published implementation itself (`pip install
+tokenizers`): its categories are those of another Unicode than its lower case.
 
 usage: unicode_tables.py > engine/net/unicode_tables.c
+       unicode_tables.py case > engine/net/unicode_case_tables.c
+       unicode_tables.py parts > engine/net/unicode_parts_tables.c
 """
 import itertools
+import sys
 import unicodedata
 
 HANGUL = range(0xAC00, 0xAC00 + 11172)  # decomposed by arithmetic
@@ -75,8 +78,53 @@ def ask():
     }
 
 
+def ask_case():
+    """Kinds of characters, classes of marks, and what becomes of one in lower case."""
+    from tokenizers import Regex, normalizers, pre_tokenizers
+    low, parts = normalizers.Lowercase().normalize_str, normalizers.NFD().normalize_str
+
+    def swaps(a, b):
+        return parts('a' + a + b) == 'a' + b + a
+    marks = [o for o in CHARACTERS if parts(chr(o)) == chr(o) and unicodedata.combining(chr(o))]
+    classes = {o: unicodedata.combining(chr(o)) for o in marks if swaps(LATE, chr(o)) or swaps(chr(o), EARLY)}
+
+    def of_class(pattern):
+        """Those of which a run of the pattern is cut out, a thousand characters at a time."""
+        split = pre_tokenizers.Split(Regex(pattern), 'isolated').pre_tokenize_str
+        found = set()
+        for i in range(0, len(CHARACTERS), 1000):
+            text = ''.join('\0' + chr(o) for o in CHARACTERS[i:i + 1000])
+            found |= {ord(piece) for piece, _ in split(text) if len(piece) == 1 and piece != '\0'}
+        return ranges(sorted(found))
+    lower = {o: low(chr(o)) for o in CHARACTERS}
+    found, single = runs({o: ord(t) for o, t in lower.items() if len(t) == 1 and t != chr(o)})
+    return {
+        'letters': of_class(r'\p{L}'), 'numbers': of_class(r'\p{N}'), 'blanks': of_class(r'\s'),
+        'classes': [(a, b, c) for c in sorted(set(classes.values())) for a, b in ranges(o for o in classes if classes[o] == c)],
+        'lower_runs': found, 'lower_singles': single,
+        'lower_several': [(o, [*map(ord, t), *[0] * (3 - len(t))]) for o, t in lower.items() if len(t) > 1],
+    }
+
+
+def ask_parts():
+    """What two characters become; into what others come apart: one, or two to four."""
+    from tokenizers import normalizers
+    whole, parts = normalizers.NFC().normalize_str, normalizers.NFD().normalize_str
+    becomes = {o: parts(chr(o)) for o in CHARACTERS if o not in HANGUL}
+    becomes = {o: t for o, t in becomes.items() if t != chr(o)}
+    pairs = {o: (ord(whole(t[:-1])), ord(t[-1]), o) for o, t in becomes.items()
+             if len(t) > 1 and len(whole(t[:-1])) == 1 and whole(t) == chr(o)}
+    return {
+        'pairs': pairs.values(),
+        'part_singles': [(o, ord(t)) for o, t in becomes.items() if len(t) == 1],
+        'parts': [(o, [*map(ord, t), *[0] * (4 - len(t))]) for o, t in becomes.items() if len(t) > 1 and o not in pairs],
+    }
+
+
 KINDS = {'dropped': 'range', 'ends': 'range', 'spaces': 'range', 'apart': 'range', 'alone': 'range', 'marks': 'mark',
-         'runs': 'run', 'singles': 'single', 'several': 'several'}
+         'runs': 'run', 'singles': 'single', 'several': 'several',
+         'letters': 'range', 'numbers': 'range', 'blanks': 'range', 'part_singles': 'single', 'parts': 'parts', 'pairs': 'pair', 'classes': 'mark',
+         'lower_runs': 'run', 'lower_singles': 'single', 'lower_several': 'several'}
 
 
 def braces(row):
@@ -88,7 +136,8 @@ def main():
     print('// SPDX-License-Identifier: MIT\n'
           '// A table made by tools/unicode_tables.py from version ' + tokenizers.__version__ + ' of tokenizers: see unicode.h.\n'
           '#include "unicode.h"')
-    for name, rows in ask().items():
+    asked = {'case': ask_case, 'parts': ask_parts}[sys.argv[1]]() if sys.argv[1:] else ask()
+    for name, rows in asked.items():
         print(f'\nconst struct sam_unicode_{KINDS[name]} sam_unicode_{name}[] = {{')
         line = '   '
         for row in sorted(rows):

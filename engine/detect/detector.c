@@ -30,7 +30,8 @@ struct sam_detector {
     struct sam_detection *found;
 
     // Of a family that takes words. What its network makes of them is state on the device.
-    struct sam_vocabulary *vocabulary;
+    bool takes_words;
+    struct sam_tokenizer tokenizer;
     struct sam_phrases phrases;
     struct sam_text text;
     char unknown[120]; // words
@@ -161,6 +162,7 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
         d->on_host.score = host_copy(&a, &like->score);
         d->on_host.box = host_copy(&a, &like->box);
         d->on_host.mask = host_copy(&a, &like->mask);
+        d->on_host.presence = host_copy(&a, &like->presence);
     }
     return (a.peak + SAM_ALIGN - 1) / SAM_ALIGN * SAM_ALIGN;
 }
@@ -226,10 +228,13 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
 
 // ---- one frame
 
-static void fetch(struct sam_queue *q, struct sam_tensor dst, struct sam_tensor src)
+// Of a family that takes words there may be fewer numbers than *dst has room for.
+static void fetch(struct sam_queue *q, struct sam_tensor *dst, struct sam_tensor src)
 {
-    if (dst.data)
-        sam_queue_fetch(q, dst.data, src.data, sam_tensor_bytes(&src));
+    if (!dst->data)
+        return;
+    dst->w = src.w, dst->c = src.c;
+    sam_queue_fetch(q, dst->data, src.data, sam_tensor_bytes(&src));
 }
 
 static int check_finite(const struct sam_detector *d, int num, struct sam_error *error)
@@ -255,19 +260,19 @@ static int detect(struct sam_detector *d, const struct sam_frame *frame, int *nu
 
     take_shape(d, frame);
     pass_over(d, d->model, d->scratch_block, frame, &out);
-    fetch(&d->queue, d->on_host.score, out.score);
-    fetch(&d->queue, d->on_host.box, out.box);
-    fetch(&d->queue, d->on_host.mask, out.mask);
+    fetch(&d->queue, &d->on_host.score, out.score);
+    fetch(&d->queue, &d->on_host.box, out.box);
+    fetch(&d->queue, &d->on_host.mask, out.mask);
+    fetch(&d->queue, &d->on_host.presence, out.presence);
     const int status = sam_queue_finish(&d->queue, error);
     if (status)
         return status;
-    if (out.text) { // as many columns as there are tokens
-        d->on_host.text = out.text;
-        d->on_host.score.c = out.score.c;
-    }
+    d->on_host.text = out.text;
     const struct sam_candidates *from = d->on_host.score.data ? &d->on_host : &out;
     *num = c->detector->choose(c, from, frame->width, frame->height, d->room, d->found);
-    if (out.text)
+    if (out.text && c->detector->words->rate)
+        c->detector->words->rate(from, d->best);
+    else if (out.text)
         sam_words_rate(out.text, &from->score, d->best);
     return check_finite(d, *num, error);
 }
@@ -283,21 +288,23 @@ static int open_vocabulary(struct sam_detector *d, const struct sam_model_file *
     if (!words)
         return SAM_OK;
     const int rows = words->count(&file->config);
-    const int status = sam_vocabulary_open_beside(&d->vocabulary, d->file, error);
+    const int status = sam_tokenizer_open_beside(&d->tokenizer, words->tokenizer, d->file, error);
     if (status)
         return status == SAM_ENOTFOUND ? SAM_EIO : status; // SAM_ENOTFOUND is about objects
-    if (d->vocabulary->size == rows)
+    d->takes_words = true;
+    const int size = sam_tokenizer_size(&d->tokenizer);
+    if (size == rows)
         return SAM_OK;
     return sam_fail(error, SAM_EFORMAT,
                     "%s: expected the vocabulary of its network, of %d tokens, found one of %d "
-                    "beside it", sam_weights_file(file->weights), rows, d->vocabulary->size);
+                    "beside it", sam_weights_file(file->weights), rows, size);
 }
 
 static int set_words(struct sam_detector *d, const char *words, struct sam_error *error)
 {
     char unknown[120];
     const int status =
-        sam_words_read(&d->text, &d->phrases, d->vocabulary, words, unknown, error);
+        sam_words_read(&d->text, &d->phrases, &d->tokenizer, words, unknown, error);
 
     if (status)
         return status;
@@ -328,7 +335,7 @@ static int open_detector(struct sam_detector *d, struct sam_error *error)
     sam_model_file_close(&file);
     if (!status && d->params.keep_stages && !(d->kept = sam_kept_open(&d->queue)))
         status = sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
-    if (!status && d->vocabulary)
+    if (!status && d->takes_words)
         status = set_words(d, NULL, error);
     return status ? status : detect(d, &frame, &num, error);
 }
@@ -396,7 +403,7 @@ void sam_detector_close(sam_detector **out)
         sam_queue_leave(&d->queue);
         sam_queue_close(&d->queue);
     }
-    sam_vocabulary_close(&d->vocabulary);
+    sam_tokenizer_close(&d->tokenizer);
     free(d->state_block);
     free(d);
     *out = NULL;
@@ -424,7 +431,7 @@ static int run_frame(struct sam_detector *d, const struct sam_frame *given, int 
     if (status)
         return status;
     *num = 0;
-    if (d->vocabulary && !d->text.phrases)
+    if (d->takes_words && !d->text.phrases)
         return SAM_OK;
     return end(d, detect(d, &frame, num, &d->broken_error), error);
 }
@@ -445,7 +452,7 @@ int sam_detector_set_words(sam_detector *d, const char *words, struct sam_error 
 
     if (status)
         return status;
-    if (!d->vocabulary)
+    if (!d->takes_words)
         return sam_fail(error, SAM_EUNSUPPORTED,
                         "%s: %s finds objects of its %d classes, not what words name", d->file,
                         d->model->config.detector->title,
@@ -527,11 +534,11 @@ int sam_detector_info(const sam_detector *d, struct sam_detector_info *info,
         .backend = sam_queue_backend(&d->queue), .device = d->queue.device_name,
         .precision = sam_queue_precision(&d->queue), .threads = d->queue.threads,
         .image_size = c->image_size,
-        .num_classes = d->vocabulary ? d->text.phrases : c->detector->classes(c),
+        .num_classes = d->takes_words ? d->text.phrases : c->detector->classes(c),
         .max_detections = c->detector->most, .open_ns = d->open_ns,
         .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes + count_state(d) +
                       sam_queue_workspace_bytes(&d->queue),
-        .takes_words = d->vocabulary != NULL, .input_width = d->shape.width,
+        .takes_words = d->takes_words, .input_width = d->shape.width,
         .input_height = d->shape.height,
     };
     sam_sized_write(info, &all);

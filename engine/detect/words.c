@@ -113,34 +113,98 @@ static int find_phrases(struct sam_text *t, const struct sam_phrases *p, const s
     return SAM_OK;
 }
 
-int sam_words_read(struct sam_text *text, struct sam_phrases *phrases,
-                   const struct sam_vocabulary *v, const char *words, char unknown[120],
-                   struct sam_error *error)
+static int read_pieces(struct sam_text *t, const struct sam_phrases *p, struct joined *joined,
+                       const struct sam_vocabulary *v, char unknown[120], struct sam_error *error)
 {
     struct sam_piece pieces[SAM_MAX_TOKENS];
+
+    if (!p->count) // what is encoded then is never asked for
+        joined->bytes = (uint32_t) snprintf(joined->text, sizeof(joined->text), ".");
+    t->tokens = sam_wordpiece_run(v, joined->text, joined->bytes, pieces, SAM_MAX_TOKENS);
+    if (t->tokens > t->most)
+        return sam_fail(error, SAM_EINVAL, "words: %d tokens, expected at most %d", t->tokens,
+                        t->most);
+    const int status = find_phrases(t, p, joined, v, pieces, unknown, error);
+    if (!status)
+        find_pieces(t, v);
+    return status;
+}
+
+// Each phrase by itself; every word has tokens, if only of its bytes.
+static int read_pairs(struct sam_text *t, const struct sam_phrases *p,
+                      const struct sam_byte_pairs *v, char unknown[120], struct sam_error *error)
+{
+    const int all = p->count ? p->count : 1; // what is encoded without any is never asked for
+
+    unknown[0] = '\0';
+    t->tokens = 0;
+    for (int k = 0; k < all; k++) {
+        const char *phrase = p->count ? p->phrase[k] : "";
+        const int first = t->tokens, left = t->most - first;
+        const int count = sam_byte_pairs_run(v, phrase, (uint32_t) strlen(phrase), t->id + first,
+                                             left);
+        if (count > t->most_of_phrase)
+            return sam_fail(error, SAM_EINVAL,
+                            "words: the phrase '%.*s' has %d tokens, expected at most %d",
+                            sam_text_cut(phrase, strlen(phrase), 60), phrase, count,
+                            t->most_of_phrase);
+        if (count > left)
+            return sam_fail(error, SAM_EINVAL, "words: more than %d tokens of all phrases",
+                            t->most);
+        for (int i = first; i < first + count; i++) {
+            t->piece[i] = first;
+            t->place[i] = i - first;
+            t->phrase[i] = p->count ? k : -1;
+        }
+        t->tokens += count;
+    }
+    return SAM_OK;
+}
+
+int sam_words_read(struct sam_text *text, struct sam_phrases *phrases,
+                   const struct sam_tokenizer *tokenizer, const char *words, char unknown[120],
+                   struct sam_error *error)
+{
     struct joined joined = { .bytes = 0 };
     struct sam_phrases p = { 0 };
     struct sam_text t = *text;
     int status = split(&p, &joined, words, error);
 
+    t.phrases = p.count;
+    if (!status)
+        status = tokenizer->pieces
+                     ? read_pieces(&t, &p, &joined, tokenizer->pieces, unknown, error)
+                     : read_pairs(&t, &p, tokenizer->pairs, unknown, error);
     if (status)
         return status;
-    if (!p.count) // what is encoded then is never asked for
-        joined.bytes = (uint32_t) snprintf(joined.text, sizeof(joined.text), ".");
-    t.tokens = sam_wordpiece_run(v, joined.text, joined.bytes, pieces, SAM_MAX_TOKENS);
-    if (t.tokens > text->most)
-        return sam_fail(error, SAM_EINVAL, "words: %d tokens, expected at most %d", t.tokens,
-                        text->most);
-    t.phrases = p.count;
-    if ((status = find_phrases(&t, &p, &joined, v, pieces, unknown, error)))
-        return status;
-    find_pieces(&t, v);
     *text = t;
     *phrases = p;
     for (int k = 0; k < p.count; k++)
         phrases->phrase[k] = phrases->text + (p.phrase[k] - p.text);
     return SAM_OK;
 }
+
+// ---- the tokenizer
+
+int sam_tokenizer_open_beside(struct sam_tokenizer *t, enum sam_tokenizer_kind kind,
+                              const char *weights, struct sam_error *error)
+{
+    return kind == SAM_BYTE_PAIRS ? sam_byte_pairs_open_beside(&t->pairs, weights, error)
+                                  : sam_vocabulary_open_beside(&t->pieces, weights, error);
+}
+
+void sam_tokenizer_close(struct sam_tokenizer *t)
+{
+    sam_byte_pairs_close(&t->pairs);
+    sam_vocabulary_close(&t->pieces);
+}
+
+int sam_tokenizer_size(const struct sam_tokenizer *t)
+{
+    return t->pairs ? t->pairs->size : t->pieces->size;
+}
+
+// ---- scores
 
 void sam_words_rate(const struct sam_text *text, const struct sam_tensor *score,
                     float best[SAM_MAX_PHRASES])

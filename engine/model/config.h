@@ -64,11 +64,12 @@ struct sam_memory_shape {
 
 struct sam_config {
     const struct sam_family *family;            // NULL: it is a detector's, which has
-    const struct sam_detector_family *detector; // variant, image_size and trunk alone
+    const struct sam_detector_family *detector; // variant, image_size and trunk alone; SAM 3's
+                                                // patch and d_model, too
     char variant[48]; // "sam2.1_hiera_tiny", ... or "custom"
     int image_size;   // S: side of the square input, px; a multiple of `patch`
     int image_size_bf16; // the file's S for devices that are faster in BF16, px; 0: it has one S
-    int patch;        // px of a token of F: 16; of SAM 3 14; of a detector 0
+    int patch;        // px of a token of F: 16; of SAM 3 14; of others' detectors 0
     enum sam_input_scale input_scale;
 
     int stage_width[SAM_STAGES]; // channels of the trunk's maps

@@ -13,6 +13,7 @@ enum { SAM_MAX_TOKENS = 256 };
 // What a detector is to find, of a family that takes words, and what its network made of them.
 struct sam_text {
     int tokens, phrases;
+    int most_of_phrase;         // tokens of one phrase; 0: as of all
     int id[SAM_MAX_TOKENS];     // of each token in the vocabulary
     int piece[SAM_MAX_TOKENS];  // tokens of one piece see each other
     int place[SAM_MAX_TOKENS];  // of a token in its piece, from 0
@@ -51,6 +52,7 @@ struct sam_candidates {
     struct sam_tensor score; // (1, 1, candidates, classes): logits
     struct sam_tensor box;   // (1, 1, candidates, numbers): in the family's own form
     struct sam_tensor mask;  // (1, candidates, h, w): logits; data NULL: none
+    struct sam_tensor presence; // (1, 1, phrases, 1): logits of the phrases; data NULL: none
     const struct sam_text *text; // score has tokens for classes; NULL: it has classes
 };
 
@@ -67,13 +69,21 @@ struct sam_detector_shapes {
                   float *room);
 };
 
+enum sam_tokenizer_kind {
+    SAM_WORDPIECE,  // BERT's, of all phrases as one text; sam_text as in groundingdino/
+    SAM_BYTE_PAIRS, // CLIP's, of each phrase by itself
+};
+
 // What makes a family one that takes words.
 struct sam_detector_words {
+    enum sam_tokenizer_kind tokenizer;
     int (*count)(const struct sam_config *c); // ids that the network has a row for
     void (*lay_out)(const struct sam_config *c, struct sam_arena *a, struct sam_text *t);
     // Enqueue what becomes of the words, once for all frames. room: numbers, host memory.
     size_t (*room)(const struct sam_config *c);
     void (*encode)(struct sam_pass *p, struct sam_text *text, float *room);
+    // The best score of each phrase among all candidates. NULL: score has tokens for classes.
+    void (*rate)(const struct sam_candidates *from, float best[SAM_MAX_PHRASES]);
 };
 
 struct sam_detector_family {

@@ -6,11 +6,11 @@
 #include <string.h>
 
 extern const struct sam_detector_family sam_detector_groundingdino, sam_detector_mask2former,
-    sam_detector_rfdetr, sam_detector_yolov10;
+    sam_detector_rfdetr, sam_detector_sam3words, sam_detector_yolov10;
 
 const struct sam_detector_family *const sam_detector_families[] = {
     &sam_detector_yolov10, &sam_detector_rfdetr, &sam_detector_mask2former,
-    &sam_detector_groundingdino
+    &sam_detector_groundingdino, &sam_detector_sam3words
 };
 const int sam_num_detector_families =
     sizeof(sam_detector_families) / sizeof(sam_detector_families[0]);

@@ -32,8 +32,8 @@ const char *const *sam_family_no_int8(const struct sam_family *f)
 static const struct sam_name_map *const maps[] = { &sam_shared_names, &sam_hiera_names,
                                                    &sam_edgetam_names, &sam_yolov10_names,
                                                    &sam_sam3_names, NULL };
-// Before the tracker's tensors, in a file that has a detector's, too.
-static const char *const prefixes[] = { "tracker_model.", "tracker.", NULL };
+// Before the tracker's and the detector's tensors, in a file that has both.
+static const char *const prefixes[] = { "tracker_model.", "tracker.", "detector_model.", NULL };
 static const char *const model_types[] = { "sam2", "edgetam", "rf_detr", "mask2former",
                                           "grounding-dino", "mm-grounding-dino", "sam3", NULL };
 const struct sam_names sam_family_names = { maps, model_types, prefixes };

@@ -243,6 +243,33 @@ void sam_load_product(struct sam_loader *l, struct sam_product *p, const float *
     finish_linear(l, p);
 }
 
+struct sam_tensor sam_load_constant(struct sam_loader *l, float value, int rows, int c)
+{
+    const size_t mark = sam_arena_mark(&l->staging), count = (size_t) rows * c;
+    float *numbers = sam_load_room(&l->staging, count);
+
+    for (size_t i = 0; sam_load_live(l) && i < count; i++)
+        numbers[i] = value;
+    const struct sam_tensor t = sam_load_tensor(l, numbers, 1, rows, c);
+    sam_arena_release(&l->staging, mark);
+    return t;
+}
+
+void sam_load_diagonal(struct sam_loader *l, struct sam_product *p, int c, double factor,
+                       double shift)
+{
+    const size_t mark = sam_arena_mark(&l->staging);
+    float *weight = sam_load_room(&l->staging, (size_t) c * c);
+    float *bias = sam_load_room(&l->staging, (size_t) c);
+
+    for (int i = 0; sam_load_live(l) && i < c * c; i++)
+        weight[i] = i % (c + 1) ? 0 : (float) factor;
+    for (int i = 0; sam_load_live(l) && i < c; i++)
+        bias[i] = (float) shift;
+    sam_load_product(l, p, weight, bias, c, c);
+    sam_arena_release(&l->staging, mark);
+}
+
 void sam_load_in_proj(struct sam_loader *l, struct sam_product *const qkv[3], int d,
                       const char *fmt, ...)
 {

@@ -82,6 +82,11 @@ void sam_load_conv_weight(struct sam_loader *l, struct sam_product *p, int out, 
 void sam_load_product(struct sam_loader *l, struct sam_product *p, const float *weight,
                       const float *bias, int out, int in);
 
+// Numbers that stand in no file: rows of the same one, and y = factor x + shift of each of c.
+struct sam_tensor sam_load_constant(struct sam_loader *l, float value, int rows, int c);
+void sam_load_diagonal(struct sam_loader *l, struct sam_product *p, int c, double factor,
+                       double shift);
+
 // Load <name>.in_proj_weight and <name>.in_proj_bias of PyTorch's MultiheadAttention: the layers
 // (d, d) of q, k and v, one below the other.
 void sam_load_in_proj(struct sam_loader *l, struct sam_product *const qkv[3], int d,

@@ -10,8 +10,7 @@ enum {
     VOWELS = 21, TRAILINGS = 28,
 };
 
-// The last row whose first number is at most c; NULL: none. A row is `width` numbers.
-static const uint32_t *find_row(const void *table, int count, size_t width, uint32_t c)
+const uint32_t *sam_unicode_find_row(const void *table, int count, size_t width, uint32_t c)
 {
     const uint32_t *rows = table;
     int low = 0, high = count;
@@ -27,8 +26,8 @@ static const uint32_t *find_row(const void *table, int count, size_t width, uint
 }
 
 #define FIND(name, c)                                                                              \
-    find_row(sam_unicode_##name, sam_unicode_num_##name,                                           \
-             sizeof(sam_unicode_##name[0]) / sizeof(uint32_t), c)
+    sam_unicode_find_row(sam_unicode_##name, sam_unicode_num_##name,                               \
+                         sizeof(sam_unicode_##name[0]) / sizeof(uint32_t), c)
 
 static bool is_within(const uint32_t *row, uint32_t c)
 {

@@ -6,14 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text_file.h"
 #include "unicode.h"
-#include "weights/file.h"
-
-enum {
-    MAX_BYTES = 32 << 20, // of a file; published: 0.2 to 3 MB
-    LABEL     = 200,      // of its name in error texts
-    MAX_PATH  = 4096,
-};
 
 struct sam_vocabulary_entry {
     uint32_t at, bytes; // in the text
@@ -348,36 +342,12 @@ static int check_needed(struct sam_vocabulary *v, const char *label, struct sam_
     return status ? status : need(v, label, "?", &v->question, error);
 }
 
-static char *read_file(const char *path, const char *label, size_t *bytes, int *status,
-                       struct sam_error *error)
-{
-    struct sam_file f;
-    char *text = NULL;
-
-    if ((*status = sam_file_open(&f, path, label, "vocabulary", error)))
-        return NULL;
-    *bytes = (size_t) f.id.size;
-    if (f.id.size > MAX_BYTES)
-        *status = sam_fail(error, SAM_EFORMAT, "%s: expected at most %d MiB, got %.1f MiB", label,
-                           MAX_BYTES >> 20, (double) f.id.size / (1 << 20));
-    else if (!(text = malloc(*bytes + 1)))
-        *status = sam_fail(error, SAM_ENOMEM, "%s: no memory for %zu bytes", label, *bytes);
-    else
-        *status = sam_file_read(&f, 0, text, *bytes, "the tokens", error);
-    sam_file_close(&f);
-    if (*status) {
-        free(text);
-        text = NULL;
-    }
-    return text;
-}
-
 int sam_vocabulary_open(struct sam_vocabulary **out, const char *path, struct sam_error *error)
 {
-    const char *label = sam_text_end(path, LABEL), *end = strrchr(path, '.');
+    const char *label = sam_text_end(path, SAM_TEXT_FILE_LABEL), *end = strrchr(path, '.');
     size_t bytes = 0;
     int status;
-    char *text = read_file(path, label, &bytes, &status, error);
+    char *text = sam_text_file_read(path, label, &bytes, &status, error);
 
     *out = NULL;
     if (!text)
@@ -402,17 +372,14 @@ int sam_vocabulary_open_beside(struct sam_vocabulary **out, const char *weights,
                                struct sam_error *error)
 {
     static const char *const names[] = { "tokenizer.json", "vocab.txt" };
-    const char *slash = strrchr(weights, '/');
-    const int folder = slash ? (int) (slash + 1 - weights) : 0;
-    char path[MAX_PATH];
+    char path[SAM_TEXT_FILE_PATH];
 
     *out = NULL;
     for (int i = 0; i < 2; i++) {
         struct sam_error ignored;
-        const int length = snprintf(path, sizeof(path), "%.*s%s", folder, weights, names[i]);
-        if (length >= MAX_PATH)
-            return sam_fail(error, SAM_EINVAL, "%s: the path is too long",
-                            sam_text_end(weights, LABEL));
+        const int wrong = sam_text_file_beside(path, weights, names[i], error);
+        if (wrong)
+            return wrong;
         const int status = sam_vocabulary_open(out, path, &ignored);
         if (status != SAM_ENOTFOUND) {
             if (status && error)
@@ -422,7 +389,7 @@ int sam_vocabulary_open_beside(struct sam_vocabulary **out, const char *weights,
     }
     return sam_fail(error, SAM_ENOTFOUND,
                     "%s: expected its vocabulary, tokenizer.json or vocab.txt, in the same folder, "
-                    "found neither", sam_text_end(weights, LABEL));
+                    "found neither", sam_text_end(weights, SAM_TEXT_FILE_LABEL));
 }
 
 void sam_vocabulary_close(struct sam_vocabulary **v)

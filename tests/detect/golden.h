@@ -74,7 +74,7 @@ struct place {
 
 static inline const char *name_of(const struct place *at, const char *what)
 {
-    static char name[48];
+    static char name[64];
     snprintf(name, sizeof(name), "side%d/frame%03d/%s", at->side, at->frame, what);
     return name;
 }
@@ -85,12 +85,12 @@ static inline float *wanted(const struct place *at, const char *what, int rows, 
                        (int64_t[]) { rows, columns });
 }
 
-// That a stage differs from the golden's by no more than this part of it.
-static inline void expect_stage(sam_detector *d, const struct place *at, const char *name, int rows,
-                                int columns, double most)
+// That a stage differs from the golden's by no more than this part of it. stored: its name there.
+static inline void expect_stored(sam_detector *d, const struct place *at, const char *stored,
+                                 const char *name, int rows, int columns, double most)
 {
     const size_t count = (size_t) rows * columns;
-    float *want = wanted(at, name, rows, columns), *got = calloc(count, sizeof(float));
+    float *want = wanted(at, stored, rows, columns), *got = calloc(count, sizeof(float));
     struct sam_error error = { "" };
     double square = 0, whole = 0;
     int shape[4] = { 0 };
@@ -105,8 +105,14 @@ static inline void expect_stage(sam_detector *d, const struct place *at, const c
         whole += (double) want[i] * want[i];
     }
     expect(sqrt(square / whole) <= most, "side %d, frame %d: %s is off by %g", at->side, at->frame,
-           name, sqrt(square / whole));
+           stored, sqrt(square / whole));
     free(want), free(got);
+}
+
+static inline void expect_stage(sam_detector *d, const struct place *at, const char *name, int rows,
+                                int columns, double most)
+{
+    expect_stored(d, at, name, name, rows, columns, most);
 }
 
 // How many detections the golden has, at most `most`: some models leave some out.
@@ -123,6 +129,30 @@ static inline int count_wanted(const struct place *at, int most)
             count = n;
     sam_weights_close(&w);
     return count;
+}
+
+// That all detections are the golden's, in their order, of which there are at most `most`.
+static inline void expect_found(const struct place *at, const struct sam_detections *found,
+                                int most)
+{
+    const int num = count_wanted(at, most);
+    float *score = wanted(at, "score", num, 1), *label = wanted(at, "label", num, 1);
+    float *query = wanted(at, "query", num, 1), *box = wanted(at, "box", num, 4);
+
+    expect(found->num == num, "side %d, frame %d: %d detections, not %d", at->side, at->frame,
+           found->num, num);
+    for (int i = 0; i < found->num && i < num; i++) {
+        const struct sam_detection *d = &found->list[i];
+        expect(d->query == (int) query[i] && d->label == (int) label[i],
+               "side %d, frame %d: %d is query %d, label %d, not %g, %g", at->side, at->frame, i,
+               d->query, d->label, query[i], label[i]);
+        expect(fabsf(d->score - score[i]) <= 1e-5f, "%d has score %g, not %g", i, d->score,
+               score[i]);
+        for (int e = 0; e < 4; e++)
+            expect(fabsf(d->box[e] - box[4 * i + e]) <= 2e-3f, "box %d.%d is %g, not %g", i, e,
+                   d->box[e], box[4 * i + e]);
+    }
+    free(score), free(label), free(query), free(box);
 }
 
 static inline int count_pixels(const uint8_t *mask) // (MASK, MASK)

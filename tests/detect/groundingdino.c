@@ -83,28 +83,6 @@ static void check_scores(sam_detector *d, const struct sam_detections *found)
     expect(sam_detector_phrase_score(d, 4) == 0 && sam_detector_phrase_score(d, -1) == 0, "others");
 }
 
-static void check_found(const struct place *at, const struct sam_detections *found)
-{
-    const int num = count_wanted(at, QUERIES);
-    float *score = wanted(at, "score", num, 1), *label = wanted(at, "label", num, 1);
-    float *query = wanted(at, "query", num, 1), *box = wanted(at, "box", num, 4);
-
-    expect(found->num == num, "side %d, frame %d: %d detections, not %d", at->side, at->frame,
-           found->num, num);
-    for (int i = 0; i < found->num && i < num; i++) {
-        const struct sam_detection *d = &found->list[i];
-        expect(d->query == (int) query[i] && d->label == (int) label[i],
-               "side %d, frame %d: %d is query %d, label %d, not %g, %g", at->side, at->frame, i,
-               d->query, d->label, query[i], label[i]);
-        expect(fabsf(d->score - score[i]) <= 1e-5f, "%d has score %g, not %g", i, d->score,
-               score[i]);
-        for (int e = 0; e < 4; e++)
-            expect(fabsf(d->box[e] - box[4 * i + e]) <= 2e-3f, "box %d.%d is %g, not %g", i, e,
-                   d->box[e], box[4 * i + e]);
-    }
-    free(score), free(label), free(query), free(box);
-}
-
 static void check_golden(const char *folder, const char *model, int side, enum sam_backend backend)
 {
     char want[MAX_TEXT], frames[MAX_TEXT];
@@ -133,7 +111,7 @@ static void check_golden(const char *folder, const char *model, int side, enum s
         expect(!sam_detector_set_words(d, texts[t], &error), "%s", error.text);
         expect(!sam_detector_run(d, &f, &found, &error), "frame %d: %s", t, error.text);
         check_stages(d, &at, side, width);
-        check_found(&at, &found);
+        expect_found(&at, &found, QUERIES);
         if (t)
             check_scores(d, &found);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as a vocabulary, and any text in it, as pieces and as the words of a detector. The
-// first byte says what the file is: bit 0: a tokenizer.json, else a vocab.txt. The text is what
-// follows the last NUL; without one, there is none.
+// first byte says what the file is: bit 0: a tokenizer.json, else a vocab.txt; bit 1: of byte
+// pairs. The text is what follows the last NUL; without one, there is none.
 #include "detect/words.h"
 #include "folder.h"
 
@@ -25,18 +25,37 @@ static void check_pieces(const struct sam_vocabulary *v, const char *text, uint3
     fuzz_check(sam_wordpiece_run(v, text, bytes, few, 2) == count);
 }
 
+// In a vocabulary of bytes alone, each is a token.
+static void check_pairs(const char *text, uint32_t bytes)
+{
+    static struct sam_byte_pairs p = { .size = 514, .start = 512, .end = 513 };
+    int ids[MOST], few[2];
+
+    for (int b = 0; b < 256; b++) {
+        p.inner[b] = b;
+        p.last[b] = 256 + b;
+    }
+    bytes = bytes < SAM_BYTE_PAIRS_TEXT ? bytes : SAM_BYTE_PAIRS_TEXT - 1;
+    const int count = sam_byte_pairs_run(&p, text, bytes, ids, MOST);
+    fuzz_check(count >= 2 && ids[0] == p.start && (count > MOST || ids[count - 1] == p.end));
+    for (int i = 0; i < count && i < MOST; i++)
+        fuzz_check(ids[i] >= 0 && ids[i] < p.size);
+    fuzz_check(sam_byte_pairs_run(&p, text, bytes, few, 2) == count);
+}
+
 // text: up to its first NUL.
 static void check_words(const struct sam_vocabulary *v, const char *text, size_t bytes)
 {
     static char words[1 << 15];
     static struct sam_phrases phrases;
+    const struct sam_tokenizer tokenizer = { .pieces = (struct sam_vocabulary *) v };
     struct sam_text t = { .most = MOST };
     struct sam_error error = { "" };
     char unknown[120];
 
     memcpy(words, text, bytes);
     words[bytes] = '\0';
-    if (sam_words_read(&t, &phrases, v, words, unknown, &error)) {
+    if (sam_words_read(&t, &phrases, &tokenizer, words, unknown, &error)) {
         fuzz_check_sentence(error.text, sizeof(error.text));
         fuzz_check(!t.tokens);
         return;
@@ -69,6 +88,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(file, needed, head);
     memcpy(file + head, data + 1, length);
     const char *path = fuzz_file(is_json ? "tokenizer.json" : "vocab.txt", file, head + length);
+    check_pairs((const char *) data + text, (uint32_t) (size - text));
+    if (data[0] & 2) {
+        struct sam_byte_pairs *pairs;
+        if (sam_byte_pairs_open_beside(&pairs, path, &error))
+            fuzz_check_sentence(error.text, sizeof(error.text));
+        sam_byte_pairs_close(&pairs);
+        return 0;
+    }
     if (sam_vocabulary_open(&v, path, &error)) {
         fuzz_check(!v);
         fuzz_check_sentence(error.text, sizeof(error.text));

@@ -9,13 +9,14 @@ static void run_block(struct run *r, struct sam_encoder_scratch *s, int i)
     const struct sam_config *c = &r->model->config;
     const struct sam_sam3_sizes *v = sam_sam3_of(c);
     const int across = sam_grid(c) / v->window, tokens = v->window * v->window;
+    const struct sam_sam3 *all = r->model->trunk;
     char name[16], before[16];
 
     snprintf(before, sizeof(before), "block%02d", i - 1);
     snprintf(name, sizeof(name), "block%02d", i);
     const struct sam_tensor x =
         stored(r, before, GOLDEN_AS_IS, across * across, 1, tokens, v->width);
-    sam_sam3_block_run(&r->queue, r->model->trunk, i, v->num_heads, v->global_block[i], s, x);
+    sam_sam3_block_run(&r->queue, &all->trunk, i, v->num_heads, v->global_block[i], s, x);
     compare(r, name, GOLDEN_AS_IS, x);
 }
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Compares the tokenizer with the published one: every character alone and between others, marks of all pairs of
+"""Compares the tokenizers with the published ones: every character alone and between others, marks of all pairs of
 classes, and texts of a seed of today's. Skipped (status 77) without Hugging Face's tokenizers.
 
-usage: published.py WORDPIECE GOLDEN
+usage: published.py WORDPIECE GOLDEN BYTE_PAIRS PAIRS_GOLDEN
 """
 import itertools
 import pathlib
@@ -59,14 +59,26 @@ def compare_characters(program, folder, characters):
     return compare(program, name, file, characters + ['a' + c + 'b' for c in characters])
 
 
+def compare_pairs(program, folder, texts):
+    """Of byte pairs: every word is spelled by the bytes that it becomes."""
+    tokenizer = tokenizers.Tokenizer.from_file(folder + '/tokenizer.json')
+    want = [e.ids for e in tokenizer.encode_batch(texts)]
+    got = ours(program, folder, texts)
+    different = [t for t, g, w in zip(texts, got, want) if g != w]
+    print(f'pairs: {len(texts)} texts, {len(different)} differ', [ascii(t) for t in different[:5]], flush=True)
+    return not different and len(got) == len(want)
+
+
 def main():
-    program, golden = sys.argv[1:]
+    program, golden, pairs, pairs_golden = sys.argv[1:]
     seed = int(time.time() / 86400)
     planes = [*range(0xD800), *range(0xE000, 0x32000), *range(0x32000, 0x110000, 97), *range(0xE0000, 0xE0200)]
     characters = [chr(o) for o in planes]
     marks = [c for c in '\u0301\u0323\u034f\u093c\u0941\u1b44\u302e\u08d3\U0001d165\U0001d16d\U0001d16e\u0e38']
     texts = ['a' + ''.join(m) + 'b' for m in itertools.product(marks, repeat=4)]
     good = compare(program, f'seed {seed}', golden + '/vocab.txt', make_texts(
+        random.Random(seed), pathlib.Path(golden + '/vocab.txt').read_text(encoding='utf-8').split('\n')[:-1], 10000))
+    good &= compare_pairs(pairs, pairs_golden, texts + [t for c in characters for t in (c, 'a' + c + 'b')] + make_texts(
         random.Random(seed), pathlib.Path(golden + '/vocab.txt').read_text(encoding='utf-8').split('\n')[:-1], 10000))
     with tempfile.TemporaryDirectory() as folder:
         for i in range(0, len(characters), 60000):

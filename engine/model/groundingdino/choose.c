@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "groundingdino.h"
+#include "model/boxes.h"
 #include "model/largest.h"
 
 #define SAME_BOX 0.8f // overlap, over union
@@ -49,29 +50,6 @@ static bool rate(const struct sam_text *t, const float *logits, float *best, int
     return true;
 }
 
-static float overlap(const float a[4], const float b[4])
-{
-    const float w = fminf(a[2], b[2]) - fmaxf(a[0], b[0]);
-    const float h = fminf(a[3], b[3]) - fmaxf(a[1], b[1]);
-    const float both = w > 0 && h > 0 ? w * h : 0;
-    const float all = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both;
-
-    return all > 0 ? both / all : 0;
-}
-
-static float inside(float v, int extent)
-{
-    return v < 0 ? 0 : v > (float) extent ? (float) extent : v; // a NaN stays one
-}
-
-static bool is_new(const struct sam_detection *out, int num, const float box[4])
-{
-    for (int i = 0; i < num; i++)
-        if (overlap(out[i].box, box) > SAME_BOX)
-            return false;
-    return true;
-}
-
 int gdino_choose(const struct sam_config *c, const struct sam_candidates *from, int width,
                  int height, void *base, struct sam_detection *out)
 {
@@ -91,15 +69,10 @@ int gdino_choose(const struct sam_config *c, const struct sam_candidates *from, 
     const int count = sam_largest_of(r.best, queries, r.logit, queries);
     for (int k = 0; k < count && num < GDINO_MOST; k++) {
         const int query = r.best[k].index;
-        const float *b = boxes + 4 * query; // x, y, w, h
-        struct sam_detection d = {
-            .box = { inside((b[0] - 0.5f * b[2]) * (float) width, width),
-                     inside((b[1] - 0.5f * b[3]) * (float) height, height),
-                     inside((b[0] + 0.5f * b[2]) * (float) width, width),
-                     inside((b[1] + 0.5f * b[3]) * (float) height, height) },
-            .score = 1 / (1 + expf(-r.best[k].value)), .label = r.label[query], .query = query,
-        };
-        if (is_new(out, num, d.box))
+        struct sam_detection d = { .score = 1 / (1 + expf(-r.best[k].value)),
+                                   .label = r.label[query], .query = query };
+        sam_box_of_middle(boxes + 4 * query, width, height, d.box);
+        if (sam_box_is_new(out, num, d.box, SAME_BOX))
             out[num++] = d;
     }
     return num;

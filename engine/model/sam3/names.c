@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The two ways that SAM 3's files call the trunk, the tracker's neck and what the shared rules do
 // not know: the publisher's (sam3.pt) and Hugging Face's, whole (detector_model, tracker_model,
-// tracker_neck) or of the tracker alone. The detector's other tensors keep their names.
+// tracker_neck), of the tracker alone or of the detector alone. The detector's other tensors keep
+// the names that they have in the whole file.
 #include "weights/names.h"
 
 #define TRUNK        "image_encoder.trunk."
@@ -21,13 +22,13 @@
         from "layers.*.mlp.*.*", TRUNK "blocks.*.mlp.*.*", 0                                       \
     }
 
-#define HF_NECK(from)                                                                              \
-    { from "0.scale_layers.0.*", NECK "0.dconv_2x2_0.*", 0 },                                      \
-        { from "0.scale_layers.2.*", NECK "0.dconv_2x2_1.*", 0 },                                  \
-        { from "1.scale_layers.0.*", NECK "1.dconv_2x2.*", 0 },                                    \
-        { from "*.proj1.*", NECK "*.conv_1x1.*", 0 },                                              \
+#define HF_NECK(from, to)                                                                          \
+    { from "0.scale_layers.0.*", to "0.dconv_2x2_0.*", 0 },                                        \
+        { from "0.scale_layers.2.*", to "0.dconv_2x2_1.*", 0 },                                    \
+        { from "1.scale_layers.0.*", to "1.dconv_2x2.*", 0 },                                      \
+        { from "*.proj1.*", to "*.conv_1x1.*", 0 },                                                \
     {                                                                                              \
-        from "*.proj2.*", NECK "*.conv_3x3.*", 0                                                   \
+        from "*.proj2.*", to "*.conv_3x3.*", 0                                                     \
     }
 
 static const struct sam_name_rule rules[] = {
@@ -48,9 +49,10 @@ static const struct sam_name_rule rules[] = {
     { META_DECODER "lin2.*", OUR_DECODER "1.*", 0 },
 
     HF_TRUNK("detector_model.vision_encoder.backbone."),
-    HF_NECK("tracker_neck.fpn_layers."),
+    HF_NECK("tracker_neck.fpn_layers.", NECK),
+    HF_NECK("detector_model.vision_encoder.neck.fpn_layers.", "detector_neck.levels."),
     HF_TRUNK("vision_encoder.backbone."),
-    HF_NECK("vision_encoder.neck.fpn_layers."),
+    HF_NECK("vision_encoder.neck.fpn_layers.", NECK),
 };
 
 const struct sam_name_map sam_sam3_names = { rules, sizeof(rules) / sizeof(rules[0]) };

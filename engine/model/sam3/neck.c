@@ -24,10 +24,9 @@ static double dot(const float *a, const float *b, int count, int step)
     return sum;
 }
 
-// A transposed convolution (in, mid, 2, 2), then a 1 x 1 convolution (out, mid): one transposed
-// convolution, packed (taps, out, in).
-static void load_up(struct sam_loader *l, struct sam_product *p, int in, int mid, int out,
-                    const char *up, const char *narrow)
+// Packed (taps, out, in).
+void sam_sam3_load_up(struct sam_loader *l, struct sam_product *p, int in, int mid, int out,
+                      const char *up, const char *narrow)
 {
     const size_t mark = sam_arena_mark(&l->staging);
     struct sam_load_layer first = { .out = mid, .in = in };
@@ -83,11 +82,12 @@ void sam_sam3_neck_load(struct sam_loader *l, const struct sam_config *config,
     l->exact = config->exact_maps; // all later parts depend on it
     sam_load_conv(l, &n->narrow, d, v->width, 1, LEVELS "2.conv_1x1");
     sam_load_conv(l, &n->smooth, d, d, 3, LEVELS "2.conv_3x3");
-    load_up(l, &n->up_s1, v->width, v->mid, d, LEVELS "1.dconv_2x2", LEVELS "1.conv_1x1");
+    sam_sam3_load_up(l, &n->up_s1, v->width, v->mid, d, LEVELS "1.dconv_2x2", LEVELS "1.conv_1x1");
     load_last(l, &n->last_s1, d, config->high_res_s1, LEVELS "1.conv_3x3",
               "sam_mask_decoder.conv_s1");
     sam_load_conv_transpose(l, &n->up_s0, v->wide, v->width, LEVELS "0.dconv_2x2_0");
-    load_up(l, &n->more_s0, v->wide, v->fine, d, LEVELS "0.dconv_2x2_1", LEVELS "0.conv_1x1");
+    sam_sam3_load_up(l, &n->more_s0, v->wide, v->fine, d, LEVELS "0.dconv_2x2_1",
+                     LEVELS "0.conv_1x1");
     load_last(l, &n->last_s0, d, config->high_res_s0, LEVELS "0.conv_3x3",
               "sam_mask_decoder.conv_s0");
     l->exact = false;

@@ -20,7 +20,7 @@ static bool is_published(const struct sam_config *c)
 }
 
 // False: a block of those is not there.
-static bool apply(struct sam_sam3_sizes *v)
+bool sam_sam3_trunk_use_published(struct sam_sam3_sizes *v)
 {
     v->num_heads = 16;
     v->window = 24;
@@ -35,7 +35,7 @@ static bool apply(struct sam_sam3_sizes *v)
 
 static int use_published(struct sam_config *c, const char *file, struct sam_error *error)
 {
-    if (!is_published(c) || !apply(sam_sam3_config(c)))
+    if (!is_published(c) || !sam_sam3_trunk_use_published(sam_sam3_config(c)))
         return sam_config_unpublished(c, file, error);
     c->image_size = PUBLISHED_SIDE;
     return SAM_OK;
@@ -44,14 +44,14 @@ static int use_published(struct sam_config *c, const char *file, struct sam_erro
 static void name_variant(struct sam_config *c)
 {
     struct sam_sam3_sizes twin = *sam_sam3_of(c);
-    const bool known = is_published(c) && apply(&twin) && c->image_size == PUBLISHED_SIDE &&
-                       !memcmp(&twin, c->trunk, sizeof(twin));
+    const bool known = is_published(c) && sam_sam3_trunk_use_published(&twin) &&
+                       c->image_size == PUBLISHED_SIDE && !memcmp(&twin, c->trunk, sizeof(twin));
 
     snprintf(c->variant, sizeof(c->variant), "%s", known ? "sam3" : "custom");
 }
 
 // Windows divide the map.
-static struct sam_sides sides(const struct sam_config *c)
+struct sam_sides sam_sam3_sides(const struct sam_config *c)
 {
     const int window = sam_sam3_of(c)->window, step = SAM_SAM3_PATCH * (window > 0 ? window : 1);
 
@@ -78,13 +78,15 @@ static const struct sam_json_fixed fixed[] = {
     { SAM_JSON_BACKBONE, "num_channels", "3" },
     { SAM_JSON_BACKBONE, "layer_scale_init_value", "null" },
     { SAM_JSON_ROPE, "rope_theta", "10000" },
+};
+static const struct sam_json_fixed fixed_tracker[] = {
     { SAM_JSON_ROOT, "max_cond_frame_num", "4" },
 };
 
 // The defaults of transformers are the published model's.
 static int read_blocks(struct sam_sam3_sizes *v, const struct sam_json *backbone)
 {
-    const bool has_all = apply(v);
+    const bool has_all = sam_sam3_trunk_use_published(v);
     int status;
 
     if (sam_json_get(backbone, "global_attn_indexes"))
@@ -103,14 +105,12 @@ static int read_blocks(struct sam_sam3_sizes *v, const struct sam_json *backbone
     return status;
 }
 
-static int read_transformers(struct sam_config *c, const struct sam_json *in)
+int sam_sam3_trunk_read_json(struct sam_config *c, const struct sam_json *backbone)
 {
     struct sam_sam3_sizes *v = sam_sam3_config(c);
-    const struct sam_json *backbone = &in[SAM_JSON_BACKBONE];
-    struct sam_json places[SAM_JSON_PLACES];
+    struct sam_json places[SAM_JSON_PLACES] = { [SAM_JSON_BACKBONE] = *backbone };
     int side = SAM_SAM3_PATCH * v->position_side, patch = SAM_SAM3_PATCH, status;
 
-    memcpy(places, in, sizeof(places));
     if ((status = read_blocks(v, backbone)) ||
         (status = sam_json_square(backbone, "pretrain_image_size", &side)) ||
         (status = sam_json_square(backbone, "patch_size", &patch)) ||
@@ -129,9 +129,16 @@ static int read_transformers(struct sam_config *c, const struct sam_json *in)
     return sam_json_check_fixed(places, fixed, sizeof(fixed) / sizeof(fixed[0]));
 }
 
+static int read_transformers(struct sam_config *c, const struct sam_json *in)
+{
+    const int status = sam_sam3_trunk_read_json(c, &in[SAM_JSON_BACKBONE]);
+
+    return status ? status : sam_json_check_fixed(in, fixed_tracker, 1);
+}
+
 // --- ranges -------------------------------------------------------------------------------------
 
-static int check(const struct sam_config *c, const char *file, struct sam_error *error)
+int sam_sam3_trunk_check(const struct sam_config *c, const char *file, struct sam_error *error)
 {
     const struct sam_sam3_sizes *v = sam_sam3_of(c);
     const struct sam_size_range ranges[] = {
@@ -139,9 +146,6 @@ static int check(const struct sam_config *c, const char *file, struct sam_error 
         { "the trunk's number of heads (num_heads)", v->num_heads, 1, 64, 1 },
         { "the trunk's window", v->window, 1, 64, 1 },
         { "the hidden width of the trunk's blocks", v->hidden, 1, 16384, 1 },
-        { "the channels of the neck's first map", v->wide, 1, 4096, 1 },
-        { "the channels of the neck's second map", v->mid, 1, 4096, 1 },
-        { "the channels of the neck's finest map", v->fine, 1, 4096, 1 },
     };
     const int status = sam_config_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), file, error);
 
@@ -152,6 +156,23 @@ static int check(const struct sam_config *c, const char *file, struct sam_error 
                         "%s: num_heads must divide embed_dim %d to multiples of 4, at most %d "
                         "channels, got %d",
                         file, v->width, SAM_MAX_HEAD_DIM, v->num_heads);
+    return SAM_OK;
+}
+
+static int check(const struct sam_config *c, const char *file, struct sam_error *error)
+{
+    const struct sam_sam3_sizes *v = sam_sam3_of(c);
+    const struct sam_size_range ranges[] = {
+        { "the channels of the neck's first map", v->wide, 1, 4096, 1 },
+        { "the channels of the neck's second map", v->mid, 1, 4096, 1 },
+        { "the channels of the neck's finest map", v->fine, 1, 4096, 1 },
+    };
+    int status = sam_sam3_trunk_check(c, file, error);
+
+    if (!status)
+        status = sam_config_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), file, error);
+    if (status)
+        return status;
     if (c->d_model % 4)
         return sam_fail(error, SAM_EFORMAT, "%s: d_model must be a multiple of 4, got %d", file,
                         c->d_model);
@@ -168,7 +189,7 @@ const struct sam_family sam_family_sam3 = {
     .selection = SAM_SELECT_SCORED,
     .max_cond = 4,
     .whole_masks = true,
-    .sides = sides,
+    .sides = sam_sam3_sides,
     .read_shapes = sam_sam3_read,
     .read_own = read_own,
     .read_transformers = read_transformers,

@@ -35,7 +35,7 @@ static int read_position(struct sam_sam3_sizes *v, const struct sam_weights *w,
     return SAM_OK;
 }
 
-int sam_sam3_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
+int sam_sam3_trunk_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
 {
     struct sam_sam3_sizes *v = sam_sam3_config(c);
     int status;
@@ -53,18 +53,27 @@ int sam_sam3_read(struct sam_config *c, const struct sam_weights *w, struct sam_
         return sam_fail(error, SAM_EFORMAT, "%s: the trunk must have 1 to %d blocks, got %s%d",
                         sam_weights_file(w), SAM_SAM3_BLOCKS,
                         v->depth > SAM_SAM3_BLOCKS ? "at least " : "", v->depth);
+    return sam_config_size(
+        w, &(struct sam_size_from){ TRUNK "blocks.0.mlp.fc1.weight", 0, 2, { 0, v->width } },
+        &v->hidden, error);
+}
+
+int sam_sam3_read(struct sam_config *c, const struct sam_weights *w, struct sam_error *error)
+{
+    struct sam_sam3_sizes *v = sam_sam3_config(c);
+    int status = sam_sam3_trunk_read(c, w, error);
     const struct {
         struct sam_size_from from;
         int *out;
     } sizes[] = {
-        { { TRUNK "blocks.0.mlp.fc1.weight", 0, 2, { 0, v->width } }, &v->hidden },
         { { NECK "0.dconv_2x2_0.bias", 0, 1, { 0 } }, &v->wide },
         { { NECK "0.dconv_2x2_1.bias", 0, 1, { 0 } }, &v->fine },
         { { NECK "1.dconv_2x2.bias", 0, 1, { 0 } }, &v->mid },
     };
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-        if ((status = sam_config_size(w, &sizes[i].from, sizes[i].out, error)))
-            return status;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !status; i++)
+        status = sam_config_size(w, &sizes[i].from, sizes[i].out, error);
+    if (status)
+        return status;
     for (int i = 0; i < SAM_STAGES; i++) // all are the one map
         c->stage_width[i] = v->width;
     return SAM_OK;
@@ -165,10 +174,10 @@ static struct sam_tensor load_turns(struct sam_loader *l, const struct sam_sam3_
     return t;
 }
 
-void sam_sam3_load(struct sam_loader *l, const struct sam_config *config, void *trunk)
+void sam_sam3_trunk_load(struct sam_loader *l, const struct sam_config *config,
+                         struct sam_sam3_trunk *v)
 {
     const struct sam_sam3_sizes *sizes = sam_sam3_of(config);
-    struct sam_sam3 *v = trunk;
 
     sam_load_conv_weight(l, &v->patch_embed, sizes->width, 3, SAM_SAM3_PATCH,
                          TRUNK "patch_embed.proj");
@@ -178,23 +187,30 @@ void sam_sam3_load(struct sam_loader *l, const struct sam_config *config, void *
     v->turn_all = load_turns(l, sizes, sam_grid(config) / sizes->window);
     for (int i = 0; i < sizes->depth; i++)
         load_block(l, sizes, &v->block[i], i);
+}
+
+void sam_sam3_load(struct sam_loader *l, const struct sam_config *config, void *trunk)
+{
+    struct sam_sam3 *v = trunk;
+
+    sam_sam3_trunk_load(l, config, &v->trunk);
     sam_sam3_neck_load(l, config, &v->neck);
 }
 
 // --- the forward --------------------------------------------------------------------------------
 
-void sam_sam3_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
-                     const struct sam_queue *q, struct sam_arena *a)
+void sam_sam3_trunk_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
+                           const struct sam_queue *q, size_t room, struct sam_arena *a)
 {
     const enum sam_type type = sam_queue_type(q);
     const struct sam_sam3_sizes *v = sam_sam3_of(config);
     const int S = config->image_size, h = sam_grid(config), c = v->width;
-    const size_t tokens = (size_t) h * h, neck = sam_sam3_neck_room(config);
+    const size_t tokens = (size_t) h * h;
     const size_t hidden = sam_mlp_hidden(q, tokens * v->hidden);
     size_t wide = 3 * tokens * c;
 
     wide = hidden > wide ? hidden : wide;
-    wide = neck > wide ? neck : wide;
+    wide = room > wide ? room : wide;
     const size_t mark = sam_arena_mark(a);
     s->input = sam_arena_tensor(a, SAM_F32, 1, S, S, 3);
     const size_t end = sam_arena_mark(a);
@@ -209,6 +225,12 @@ void sam_sam3_layout(struct sam_encoder_scratch *s, const struct sam_config *con
     s->mixed = sam_arena_tensor(a, type, 1, h, h, c);
 }
 
+void sam_sam3_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
+                     const struct sam_queue *q, struct sam_arena *a)
+{
+    sam_sam3_trunk_layout(s, config, q, sam_sam3_neck_room(config), a);
+}
+
 // q, k or v of a block, in the room of all three.
 static struct sam_tensor part_of(struct sam_tensor wide, int i, struct sam_tensor x)
 {
@@ -219,8 +241,8 @@ static struct sam_tensor part_of(struct sam_tensor wide, int i, struct sam_tenso
     return sam_view(wide, x.n, x.h, x.w, x.c);
 }
 
-void sam_sam3_block_run(struct sam_queue *q, const struct sam_sam3 *v, int i, int heads, bool all,
-                        struct sam_encoder_scratch *s, struct sam_tensor x)
+void sam_sam3_block_run(struct sam_queue *q, const struct sam_sam3_trunk *v, int i, int heads,
+                        bool all, struct sam_encoder_scratch *s, struct sam_tensor x)
 {
     const struct sam_sam3_block *b = &v->block[i];
     const struct sam_tensor turn = all ? v->turn_all : v->turn_window;
@@ -258,12 +280,11 @@ static void join(struct sam_queue *q, struct sam_tensor windows, int side, struc
     }
 }
 
-void sam_sam3_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
-                  const struct sam_features *dst)
+struct sam_tensor sam_sam3_trunk_run(struct sam_queue *q, const struct sam_sam3_trunk *v,
+                                     const struct sam_config *c, struct sam_encoder_scratch *s)
 {
-    const struct sam_sam3 *v = m->trunk;
-    const struct sam_sam3_sizes *sizes = sam_sam3_of(&m->config);
-    const int side = sizes->window, across = sam_grid(&m->config) / side;
+    const struct sam_sam3_sizes *sizes = sam_sam3_of(c);
+    const int side = sizes->window, across = sam_grid(c) / side;
     const struct sam_tensor map = s->x[1];
     const struct sam_tensor x = sam_view(s->x[0], across * across, 1, side * side, sizes->width);
     char name[16];
@@ -281,5 +302,14 @@ void sam_sam3_run(struct sam_queue *q, const struct sam_model *m, struct sam_enc
     }
     join(q, x, side, map);
     sam_queue_mark(q, "trunk0", map);
+    return map;
+}
+
+void sam_sam3_run(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
+                  const struct sam_features *dst)
+{
+    const struct sam_sam3 *v = m->trunk;
+    const struct sam_tensor map = sam_sam3_trunk_run(q, &v->trunk, &m->config, s);
+
     sam_sam3_neck_run(q, &v->neck, &m->config, s, map, dst);
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The family's table, and the chain of its parts: the image once, then every phrase by itself.
+#include "sam3words.h"
+
+#include "net/forward.h"
+
+static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input)
+{
+    preprocess(q, .dst = input, .frame = *frame, .scale = SAM_INPUT_EVEN);
+}
+
+// What one phrase finds. first, tokens: its features among those of all.
+static void run_phrase(struct sam_pass *p, int first, int tokens, struct sam_tensor image,
+                       struct sam_tensor token, int phrase, const struct sam_candidates *out)
+{
+    const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
+    const size_t mark = sam_arena_mark(p->arena);
+    const struct sam_tensor prompt = sam3w_rows(p, tokens + 1, s->d);
+    const struct sam_tensor seen = sam3w_rows(p, image.w, s->d);
+    const struct sam_tensor logits = sam3w_rows(p, 1, s->queries), there = sam3w_rows(p, 1, 1);
+    const struct sam_tensor boxes = sam3w_rows(p, s->queries, 4);
+
+    if (p->live) {
+        copy_rows(p->queue, .dst = prompt, .src = p->text->features, .from = first, .rows = tokens);
+        copy_rows(p->queue, .dst = prompt, .src = token, .to = tokens, .rows = 1);
+        copy(p->queue, .dst = seen, .src = image);
+    }
+    sam_pass_tell(p, "prompt", -1, prompt);
+    sam3w_run_encoder(p, seen, prompt);
+    sam3w_run_decoder(p, seen, prompt, logits, there, boxes);
+    sam_pass_tell(p, "logits", -1, logits);
+    sam_pass_tell(p, "presence", -1, there);
+    sam_pass_tell(p, "boxes", -1, boxes);
+    if (p->live) {
+        copy_rows(p->queue, .dst = out->score, .src = logits, .to = phrase, .rows = 1);
+        copy_rows(p->queue, .dst = out->presence, .src = there, .to = phrase, .rows = 1);
+        copy_rows(p->queue, .dst = out->box, .src = boxes, .to = phrase * s->queries,
+                  .rows = s->queries);
+    }
+    sam_arena_release(p->arena, mark);
+}
+
+// All phrases; while it is measured, the longest that there can be.
+static void run_phrases(struct sam_pass *p, struct sam_tensor image, struct sam_tensor token,
+                        const struct sam_candidates *out)
+{
+    const struct sam_text *t = p->text;
+
+    if (!p->live) {
+        run_phrase(p, 0, sam3w_sizes(&p->model->config)->places, image, token, 0, out);
+        return;
+    }
+    for (int first = 0, phrase = 0, next; first < t->tokens; first = next, phrase++) {
+        for (next = first + 1; next < t->tokens && t->piece[next] == t->piece[first];)
+            next++;
+        run_phrase(p, first, next - first, image, token, phrase, out);
+    }
+}
+
+static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidates *out)
+{
+    const struct sam_config *c = &p->model->config;
+    const struct sam3w_sizes *s = sam3w_sizes(c);
+    const int phrases = !p->live ? SAM_MAX_PHRASES : p->text->phrases ? p->text->phrases : 1;
+
+    *out = (struct sam_candidates){
+        .score = sam3w_rows(p, phrases, s->queries),
+        .presence = sam3w_rows(p, phrases, 1),
+        .box = sam3w_rows(p, phrases * s->queries, 4),
+        .text = p->text,
+    };
+    const struct sam_tensor image = sam3w_rows(p, sam_grid(c) * sam_grid(c), s->d);
+    const struct sam_tensor token = sam3w_rows(p, 1, s->d);
+    sam3w_run_image(p, input, image);
+    sam3w_run_token(p, image, token);
+    run_phrases(p, image, token, out);
+}
+
+static int count_classes(const struct sam_config *c)
+{
+    return 0;
+}
+
+static void lay_text(const struct sam_config *c, struct sam_arena *a, struct sam_text *t)
+{
+    t->most = SAM_MAX_TOKENS;
+    t->most_of_phrase = sam3w_sizes(c)->places;
+    t->features = sam_arena_tensor(a, SAM_F32, 1, 1, t->most, sam3w_sizes(c)->d);
+    t->mask = sam_arena_tensor(a, SAM_F32, 1, 1, t->most, t->most);
+}
+
+static int count_words(const struct sam_config *c)
+{
+    return sam3w_sizes(c)->words;
+}
+
+static const struct sam_detector_words words = {
+    .tokenizer = SAM_BYTE_PAIRS,
+    .count = count_words,
+    .lay_out = lay_text,
+    .room = sam3w_encode_room,
+    .encode = sam3w_encode,
+    .rate = sam3w_rate,
+};
+
+const struct sam_detector_family sam_detector_sam3words = {
+    .title = "SAM 3's detector",
+    .mark = "detr_decoder.presence_token.weight",
+    .read = sam3w_read,
+    .sides = sam_sam3_sides,
+    .weights_bytes = sizeof(struct sam3w_weights),
+    .load = sam3w_load,
+    .classes = count_classes,
+    .most = SAM3W_MOST,
+    .place = place,
+    .run = run,
+    .room_bytes = sam3w_room_bytes,
+    .choose = sam3w_choose,
+    .words = &words,
+};
