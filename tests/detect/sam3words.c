@@ -133,6 +133,114 @@ static void check_golden(const char *folder, const char *model, int side, enum s
     free(rgb);
 }
 
+// ---- words and changed files
+
+static void check_words(const char *model)
+{
+    const struct sam_params p = params_of(model, SAM_BACKEND_CPU);
+    struct sam_detections found = SAM_DETECTIONS_INIT;
+    struct sam_error error = { "" };
+    uint8_t gray[64] = { 0 };
+    const struct sam_frame f = { .size = sizeof(f),
+                                 .format = SAM_PIXEL_GRAY8,
+                                 .width = 8,
+                                 .height = 8,
+                                 .plane = { gray },
+                                 .stride = { 8 } };
+    char many[1024] = "";
+    sam_detector *d = open_detector(&p);
+
+    expect(!sam_detector_run(d, &f, &found, &error) && !found.num, "%d without words", found.num);
+    REFUSED(SAM_EINVAL, "' has 42 tokens, expected at most 32",
+            sam_detector_set_words(d,
+                                   "dog. x y z x y z x y z x y z x y z x y z x y z x y z x y z x "
+                                   "y z x y z x y z x y z x. cat",
+                                   &error));
+    for (int i = 0; i < 60; i++)
+        strcat(many, "red dog\xe2\x82\xac. ");
+    REFUSED(SAM_EINVAL, "words: more than 256 tokens of all phrases",
+            sam_detector_set_words(d, many, &error));
+    for (int i = 0; i < 4; i++)
+        strcat(many, "dog. dog. ");
+    REFUSED(SAM_EINVAL, "words: more than 64 phrases", sam_detector_set_words(d, many, &error));
+    expect(!sam_detector_set_words(d, "\xe4\xb8\xad\x01\xff <|endoftext|>", &error) &&
+               !sam_detector_run(d, &f, &found, &error) && found.num > 0 &&
+               !*sam_detector_unknown_words(d),
+           "%s", error.text);
+    expect(!sam_detector_set_words(d, "", &error) && !sam_detector_run(d, &f, &found, &error) &&
+               !found.num,
+           "%d without words", found.num);
+    sam_detector_close(&d);
+}
+
+#define BACKBONE(more)                                                                             \
+    "{\"vision_config\": {\"backbone_config\": {\"window_size\": 4, \"num_attention_heads\": 2, "  \
+    "\"global_attn_indexes\": [1], \"pretrain_image_size\": 42, \"image_size\": 56}}, "            \
+    "\"text_config\": {\"num_attention_heads\": 3}" more "}"
+
+static const struct json_case configs[] = {
+    { BACKBONE(""), NULL, 0 },
+    { "{\"model_type\": \"sam3_video\", \"detector_config\": " BACKBONE("") "}", NULL, 0 },
+    { "{}", "expected a config.json with detector_config beside it", SAM_EFORMAT },
+    { BACKBONE(", \"detr_decoder_config\": {\"num_layers\": 6}"),
+      "key 'detr_decoder_config.num_layers' is 6, but the tensors' shapes say 3", SAM_EFORMAT },
+    { BACKBONE(", \"detr_encoder_config\": {\"num_attention_heads\": 4}"),
+      "key 'detr_encoder_config.num_attention_heads': only 8 is supported", SAM_EUNSUPPORTED },
+    { "{\"vision_config\": {\"backbone_config\": {\"window_size\": 4, \"global_attn_indexes\": [1],"
+      " \"num_attention_heads\": 2, \"pretrain_image_size\": 42}}, \"text_config\": "
+      "{\"num_attention_heads\": 5}}",
+      "key 'text_config.num_attention_heads': expected a divisor of the width 24, got 5",
+      SAM_EFORMAT },
+};
+
+static void copy_file(const char *from, const char *to)
+{
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    int c;
+
+    expect(in && out, "%s cannot be copied", from);
+    while (in && out && (c = getc(in)) != EOF)
+        putc(c, out);
+    if (in)
+        fclose(in);
+    if (out)
+        fclose(out);
+}
+
+static void check_files(const char *folder, const char *model)
+{
+    char in[] = "/tmp/sam3words-XXXXXX", file[64], json[64], words[64], from[MAX_TEXT + 32];
+    struct sam_error error = { "" };
+    sam_detector *d;
+
+    if (!mkdtemp(in))
+        exit(1);
+    snprintf(file, sizeof(file), "%s/model.safetensors", in);
+    snprintf(json, sizeof(json), "%s/config.json", in);
+    snprintf(words, sizeof(words), "%s/tokenizer.json", in);
+    snprintf(from, sizeof(from), "%s/config.json", folder);
+    copy_file(model, file);
+    copy_file(from, json);
+    struct sam_params p = params_of(file, SAM_BACKEND_CPU);
+    p.input_size = 56;
+    REFUSED(SAM_EIO,
+            "model.safetensors: expected its vocabulary, tokenizer.json or vocab.json and "
+            "merges.txt, in the same folder, found neither",
+            sam_detector_open(&d, &p, &error));
+    snprintf(from, sizeof(from), "%s/tokenizer.json", folder);
+    copy_file(from, words);
+    check_json(&p, json, configs, sizeof(configs) / sizeof(configs[0]));
+    snprintf(from, sizeof(from), "%s/config.json", folder);
+    copy_file(from, json);
+    p.input_size = 64;
+    REFUSED(SAM_EINVAL, "input-size = 64: SAM 3's detector can run multiples of 56 from 56 to 2016",
+            sam_detector_open(&d, &p, &error));
+    unlink(json);
+    unlink(words);
+    unlink(file);
+    rmdir(in);
+}
+
 int main(int argc, char **argv)
 {
     char model[MAX_TEXT];
@@ -144,8 +252,13 @@ int main(int argc, char **argv)
     const enum sam_backend backend = backend_of(argv[2]);
     snprintf(model, sizeof(model), "%s/model.safetensors", argv[1]);
     check_golden(argv[1], model, 56, backend, SAM_PRECISION_FP32, 2.5e-5);
+    if (backend == SAM_BACKEND_CUDA) // emulated, which is slow
+        return expect_status();
     check_golden(argv[1], model, 112, backend, SAM_PRECISION_FP32, 2.5e-5);
-    if (backend == SAM_BACKEND_CPU)
+    if (backend == SAM_BACKEND_CPU) {
         check_golden(argv[1], model, 112, backend, SAM_PRECISION_BF16, 2e-2);
+        check_words(model);
+        check_files(argv[1], model);
+    }
     return expect_status();
 }

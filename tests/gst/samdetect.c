@@ -409,6 +409,49 @@ GST_START_TEST (test_words)
 
 GST_END_TEST;
 
+/* The same of SAM 3's detector, which takes each phrase by itself: a phrase is
+ * found beside another one as it is alone, and too long a one is told. */
+GST_START_TEST (test_phrases)
+{
+  static const gchar *const words[] = { "striped ball. a big red dog",
+    "a big red dog", "\342\202\254\342\202\254\342\202\254\342\202\254"
+        "\342\202\254\342\202\254\342\202\254\342\202\254\342\202\254"
+        "\342\202\254\342\202\254", NULL
+  };
+  gchar *types[G_N_ELEMENTS (words)], *text = NULL;
+  gchar *launch = g_strdup_printf ("samdetect model-file=\"%s\" input-size=56 "
+      "score=0.001", g_getenv ("SAMTRACK_PHRASES"));
+  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+  GstBus *bus = gst_bus_new ();
+  guint i;
+
+  gst_element_set_bus (h->element, bus);
+  gst_harness_play (h);
+  for (i = 0; i < G_N_ELEMENTS (words); i++) {
+    g_object_set (h->element, "words", words[i], NULL);
+    types[i] = run_types (h, i);
+    fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING,
+            &text), i == 2);
+    fail_unless (i != 2 || strstr (text, "has 35 tokens, expected at most 32"),
+        "'%s'", text);
+    g_clear_pointer (&text, g_free);
+  }
+  fail_unless (strstr (types[0], "striped ball\n"), "'%s'", types[0]);
+  fail_unless (g_str_has_prefix (types[1], "a big red dog\n") &&
+      !strstr (types[1], "striped"), "'%s'", types[1]);
+  fail_unless (g_str_has_prefix (types[2], "a big red dog\n"), "'%s'", types[2]);
+  fail_unless (!*types[3], "'%s'", types[3]);
+  for (i = 0; i < G_N_ELEMENTS (words); i++)
+    g_free (types[i]);
+  gst_element_set_bus (h->element, NULL);
+  gst_object_unref (bus);
+  gst_harness_teardown (h);
+  g_free (launch);
+}
+
+GST_END_TEST;
+
 GST_START_TEST (test_refused)
 {
   gchar *no_class = with_model ("classes=unicorn");
@@ -476,6 +519,7 @@ samdetect_suite (void)
   tcase_add_test (tc, test_objects_start_from_analytics);
 #endif
   tcase_add_test (tc, test_words);
+  tcase_add_test (tc, test_phrases);
   tcase_add_test (tc, test_refused);
   tcase_add_test (tc, test_properties);
   return s;
