@@ -383,6 +383,8 @@ def whole(weights):
             out['detector_model.' + name] = tensor
         else:
             out['tracker_model.' + name] = tensor
+    # By this tensor the detector is known: a file with both is a tracker's, too.
+    out['detector_model.detr_decoder.presence_token.weight'] = torch.zeros(1, 4, dtype=torch.float16)
     return out
 
 

@@ -20,6 +20,13 @@ static const char *shortened(const char *mark)
     return strncmp(mark, first, strlen(first)) ? mark : mark + strlen(first);
 }
 
+// A tracker's. SAM 3's file has a detector's tensors, too.
+static bool has_memory(const struct sam_weights *w)
+{
+    return sam_weights_find(w, "maskmem_tpos_enc") ||
+           sam_weights_find(w, "memory_encoder.out_proj.weight");
+}
+
 // The family whose mark the file has. SAM_EFORMAT where it has none, or several.
 static int find_family(const struct sam_family **out, const struct sam_weights *w,
                        struct sam_error *error)
@@ -28,7 +35,7 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
     char lacking[280] = "";
     size_t used = 0;
     *out = NULL;
-    if (sam_detector_find(w))
+    if (sam_detector_find(w) && !has_memory(w))
         return sam_fail(error, SAM_EFORMAT,
                         "%s: is %s, a detector, which finds objects but cannot track them; "
                         "expected a tracker's model", file, sam_detector_find(w)->title);
@@ -49,8 +56,7 @@ static int find_family(const struct sam_family **out, const struct sam_weights *
     }
     if (!*out)
         return sam_fail(error, SAM_EFORMAT, "%s: is of no supported family: %s", file, lacking);
-    if (!sam_weights_find(w, "maskmem_tpos_enc") &&
-        !sam_weights_find(w, "memory_encoder.out_proj.weight"))
+    if (!has_memory(w))
         return sam_fail(error, SAM_EFORMAT,
                         "%s: is %s for images alone: it has no memory encoder, so it cannot track",
                         file, (*out)->title);
