@@ -144,6 +144,14 @@ static void *allocate(arena &a, size_t bytes)
     return m->begin;
 }
 
+// Of slack, which was filled when it was taken; nullptr: all is as it was.
+static const char *find_written(const char *from, const char *to)
+{
+    while (from < to && *from == (char) 0xff)
+        from++;
+    return from < to ? from : nullptr;
+}
+
 static bool release(arena &a, void *p)
 {
     memory *m = a.has(p) ? (memory *) owner(p) : nullptr;
@@ -151,11 +159,11 @@ static bool release(arena &a, void *p)
         return false;
     mprotect(m->map, m->mapped, PROT_READ);
     ASAN_UNPOISON_MEMORY_REGION(m->map, m->mapped);
-    for (const char *c = m->map; c < m->map + m->mapped && !plans(); c++)
-        if ((c < m->begin || c >= m->begin + m->bytes) && *c != (char) 0xff) {
-            finding(nullptr, "someone wrote %s", describe(c).c_str());
-            break;
-        }
+    const char *written = plans() ? nullptr : find_written(m->map, m->begin);
+    if (!written && !plans())
+        written = find_written(m->begin + m->bytes, m->map + m->mapped);
+    if (written)
+        finding(nullptr, "someone wrote %s", describe(written).c_str());
     mprotect(m->map, m->mapped, PROT_NONE);
     madvise(m->map, m->mapped, MADV_DONTNEED);
     munmap(m->shadow, shadow_bytes(m->bytes));
