@@ -20,8 +20,8 @@ import unchanged
 SHOWN = 3000  # bytes of what a failed test printed, of each stream
 EVERY = 30  # seconds between two lines of progress
 CORES = len(os.sched_getaffinity(0))
-# LeakSanitizer's own fault at the end of a program, while threads of others end: it says nothing of the test, which runs again. One
-# test in thirty breaks so on some machines, and the same one more often than others.
+# LeakSanitizer's own fault at the end of a program says nothing of the test, which runs again. tests/meson.build avoids the one whose
+# cause is known.
 BROKEN = 'LeakSanitizer has encountered a fatal error'
 TRIES = 4
 PROCESSES = CORES + 2  # some tests wait for most of their time: no core shall
