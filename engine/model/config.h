@@ -147,9 +147,9 @@ struct sam_size_from {
 int sam_config_size(const struct sam_weights *w, const struct sam_size_from *from, int *out,
                     struct sam_error *error);
 
-// The IoU that callers are told where the model predicts `iou`, by one of the curves: how good masks
-// of that prediction are in the mean. 1, which a mask prompt has, what lies outside, and NaN are
-// told as they are. The engine's own decisions are by the prediction.
+// The IoU that callers are told where the model predicts `iou`, by one of the curves: how good
+// masks of that prediction are in the mean. 1, which a mask prompt has, what lies outside, and NaN
+// are told as they are. The engine's own decisions are by the prediction.
 float sam_config_told_iou(const float curve[SAM_CURVE], float iou);
 
 // How many of prefix0suffix, prefix1suffix, ... there are, at most limit + 1.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // told TELLING PLAIN BACKEND
 // Two models that differ in the key told_iou alone. TELLING tells the half of what it predicts of
-// answers to a click, and of tracked masks the square, linear between tenths. All else is to the bit what
-// PLAIN does: what is told decides nothing.
+// answers to a click, and of tracked masks the square, linear between tenths. All else is to the
+// bit what PLAIN does: what is told decides nothing.
 #include <math.h>
 #include <stdbool.h>
 #include <unistd.h>
