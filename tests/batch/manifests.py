@@ -6,6 +6,7 @@ usage: manifests.py BUILD PROGRAM SOURCES"""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,10 @@ def check_image():
     words = [line.split()[0] for line in lines if line and not line.startswith('#')]
     check(words == ['FROM', 'RUN', 'COPY', 'WORKDIR', 'RUN', 'FROM', 'RUN', 'COPY', 'USER', 'ENV'], f'{words}')
     packages = {w for line in lines if 'apt-get install' in line for w in line.split('--no-install-recommends')[1].split('&&')[0].split()}
+    # Without one of these meson refuses, or leaves a program out.
+    setup = (SOURCES / 'tools/setup.sh').read_text()
+    needed = {w for kind in ('run', 'live') for w in re.search(f'^{kind}_packages="([^"]*)"', setup, re.M)[1].split() if w.endswith('-dev')}
+    check(len(needed) > 10 and needed <= packages, f'the image is built without {needed - packages}')
     known = subprocess.run(['apt-cache', 'pkgnames'], capture_output=True, text=True, check=False).stdout.split() if pathlib.Path('/usr/bin/apt-cache').exists() else []
     check(not known or packages <= set(known), f'not in Debian: {packages - set(known)}')
 
