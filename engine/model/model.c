@@ -35,7 +35,8 @@ struct sam_model_entry {
     struct sam_queue queue; // frees the memory: the loader's own may be closed by then
 };
 
-// The one global of the engine: weights are large, so every tracker of the process shares them.
+// One of two globals of the engine (see ops/cpu/crew.c): weights are large, so every tracker shares
+// them.
 static struct {
     pthread_mutex_t lock; // never held while loading
     pthread_cond_t loaded; // a model is ready, or will not be

@@ -50,7 +50,7 @@ struct sam_crew {
     struct helper helper[]; // by thread; the first one is the caller
 };
 
-// Those that callers share.
+// Those that callers share: the other global of the engine is the cache of models.
 static struct {
     pthread_mutex_t lock;
     struct sam_crew *first;
