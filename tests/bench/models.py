@@ -8,7 +8,7 @@
 Weights are random, of the true shapes. Trackers follow one object with a full memory; detectors look at one frame.
 Each figure is a median of runs that are made in turn, ours and PyTorch's. GFLOP are PyTorch's own count of the products
 of one frame, two per multiplication. measure needs a Python with torch, transformers and safetensors (openvino for its
-column), and SAM2_REPO, EDGETAM_REPO: checkouts of the published code. It takes an hour on two idle cores.
+column), and SAM2_REPO, EDGETAM_REPO, EFFICIENTTAM_REPO: checkouts of the published code. It takes two hours on two idle cores.
 """
 import contextlib
 import datetime
@@ -40,6 +40,14 @@ MODELS = {
     'samtrack-lite0': ('tracker', 'embedded', 320, 'MIT and Apache-2.0, in this repository', 0.79, 'J with a mask on seven clips of DAVIS, models/README.md'),
     'EdgeTAM': ('tracker', 'edgetam', 1024, APACHE, 71.7, 'J&F on SA-V test, README of EdgeTAM'),
     'EdgeTAM at 512': ('tracker', 'edgetam', 512, APACHE, None, ''),
+    'EfficientTAM Ti at 512': ('tracker', 'efficienttam_ti_512x512', 512, APACHE, None, ''),
+    'EfficientTAM Ti': ('tracker', 'efficienttam_ti', 1024, APACHE, None, ''),
+    'EfficientTAM Ti, _1': ('tracker', 'efficienttam_ti_1', 1024, APACHE, None, ''),
+    'EfficientTAM Ti, _2': ('tracker', 'efficienttam_ti_2', 1024, APACHE, None, ''),
+    'EfficientTAM S at 512': ('tracker', 'efficienttam_s_512x512', 512, APACHE, None, ''),
+    'EfficientTAM S': ('tracker', 'efficienttam_s', 1024, APACHE, None, ''),
+    'EfficientTAM S, _1': ('tracker', 'efficienttam_s_1', 1024, APACHE, None, ''),
+    'EfficientTAM S, _2': ('tracker', 'efficienttam_s_2', 1024, APACHE, None, ''),
     'SAM 2.1 tiny': ('tracker', 'tiny', 1024, APACHE, 76.5, SAM2_README),
     'SAM 2.1 tiny at 512': ('tracker', 'tiny', 512, APACHE, None, ''),
     'SAM 2.1 small': ('tracker', 'small', 1024, APACHE, 76.6, SAM2_README),
@@ -123,17 +131,18 @@ class Published:
 
 
 def write_tracker(folder, side, size):
-    """The model's file, frames and a box; the published predictor."""
+    """The published predictor, its file, frames and a box."""
     import cpu
     import numpy as np
     import published
     from safetensors.torch import load_file
     cpu.write_clip(str(folder), side, FULL + 3)
     model = published.build(size, 1, side)
-    published.save_pt(model, folder / 'model.pt')
+    file = folder / f'{size}.pt'  # of EfficientTAM the name tells the variant
+    published.save_pt(model, file)
     frames = load_file(folder / 'frames.safetensors')['frames'].numpy()
     box = json.loads((folder / 'scenarios.json').read_text())['scenarios']['box'][0]['box']
-    return model, np.ascontiguousarray(frames), box
+    return model, file, np.ascontiguousarray(frames), box
 
 
 def measure_tracker(name, size, side):
@@ -143,10 +152,10 @@ def measure_tracker(name, size, side):
         folder = pathlib.Path(text)
         if size == 'embedded':
             return measure_embedded(folder, side)
-        model, frames, box = write_tracker(folder, side, size)
+        model, file, frames, box = write_tracker(folder, side, size)
         row['parameters'] = sum(p.numel() for p in model.parameters())
         for mode in modes():
-            told = replay(folder, folder / 'model.pt', mode, side)
+            told = replay(folder, file, mode, side)
             peer = Published(model, frames, box, mode)
             times = [milliseconds(lambda t=t: peer.run(t)) for t in range(FULL, FULL + 2)]
             if len(set(peer.keys[-2:])) > 1:
@@ -358,7 +367,7 @@ def sources(names):
 
 def untimed(kept):
     names = [n for n in MODELS if n in kept and not kept[n]['ours']]
-    return f"\nNot timed on a quiet machine yet: {', '.join(names)}; its card has processor times.\n" if names else ''
+    return f"\nNot timed on a quiet machine yet: {', '.join(names)}; [SPEED.md](SPEED.md) and the embedded model's card have processor times. GFLOP and memory\nof EfficientTAM are computed from its sizes.\n" if names else ''
 
 
 PAGE = """# Models
