@@ -453,8 +453,8 @@ def page():
     rows = [kept[n] for n in MODELS if n in kept]
     return PAGE.format(
         trackers=table(trackers, ['torch'], kept), live=live(trackers, kept), untimed=untimed(kept), detectors=table(detectors, ['torch', 'openvino'], kept),
-        machine=', '.join(sorted({r['machine'] for r in rows})), torch=', '.join(sorted({r['torch_version'] for r in rows})),
-        dates=' and '.join(sorted({r['date'] for r in rows})), sources=sources([n for n in MODELS if n in kept]))
+        machine='; '.join(sorted({r['machine'] for r in rows})), torch=', '.join(sorted({r['torch_version'] for r in rows})),
+        dates=', '.join(sorted({r['date'] for r in rows})), sources=sources([n for n in MODELS if n in kept]))
 
 
 def main():
