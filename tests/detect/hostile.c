@@ -2,7 +2,8 @@
 // hostile MODEL STEP [NAME]...
 // A detector's file cut short, and with every STEP-th tensor missing, of another shape, and with a
 // NaN in it: each is refused in a sentence about it. NAME: a part of the names of tensors that are
-// not read, or whose absence only makes another model. A vocab.txt beside the model is not touched.
+// not read, or whose absence only makes another model. What lies beside the model that a detector by
+// words needs is not touched.
 #include <jansson.h>
 #include <unistd.h>
 
@@ -146,14 +147,14 @@ static bool is_named(const char *name, char **list, int count)
     return false;
 }
 
-// The vocabulary that a detector by words needs, if there is one.
-static void copy_vocabulary(const char *model, const char *to)
+// A file that a detector by words needs, if there is one.
+static void copy_beside(const char *model, const char *name, const char *to)
 {
     const char *slash = strrchr(model, '/');
     char from[4096];
 
-    snprintf(from, sizeof(from), "%.*s/vocab.txt", slash ? (int) (slash - model) : 1,
-             slash ? model : ".");
+    snprintf(from, sizeof(from), "%.*s/%s", slash ? (int) (slash - model) : 1,
+             slash ? model : ".", name);
     if (access(from, R_OK))
         return;
     const struct file m = read_model(from);
@@ -163,7 +164,8 @@ static void copy_vocabulary(const char *model, const char *to)
 
 int main(int argc, char **argv)
 {
-    char folder[] = "/tmp/hostile-XXXXXX", path[64], words[64];
+    static const char *const names[] = { "vocab.txt", "tokenizer.json", "config.json" };
+    char folder[] = "/tmp/hostile-XXXXXX", path[64], beside[3][64];
     json_error_t at;
     const char *name;
     json_t *tensor;
@@ -174,8 +176,12 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(path, sizeof(path), "%s/m.safetensors", folder);
-    snprintf(words, sizeof(words), "%s/vocab.txt", folder);
-    copy_vocabulary(argv[1], words);
+    for (int k = 0; k < 3; k++)
+        snprintf(beside[k], sizeof(beside[k]), "%s/%s", folder, names[k]);
+    copy_beside(argv[1], names[0], beside[0]);
+    copy_beside(argv[1], names[1], beside[1]);
+    if (!access(beside[1], R_OK)) // SAM 3's, which needs both
+        copy_beside(argv[1], names[2], beside[2]);
     struct file m = read_model(argv[1]);
     json_t *header = json_loadb((char *) m.bytes + 8, (size_t) (m.numbers - m.bytes) - 8, 0, &at);
     check_cuts(path, &m);
@@ -191,7 +197,8 @@ int main(int argc, char **argv)
     json_decref(header);
     free(m.bytes);
     unlink(path);
-    unlink(words);
+    for (int k = 0; k < 3; k++)
+        unlink(beside[k]);
     rmdir(folder);
     return expect_status();
 }

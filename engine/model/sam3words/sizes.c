@@ -34,7 +34,8 @@ static int count_layers(struct sam3w_sizes *s, const struct sam_weights *w, stru
 static int read_shapes(struct sam3w_sizes *s, const struct sam_weights *w, struct sam_error *error)
 {
     int status = sam_config_size(
-        w, &(struct sam_size_from){ "text_projection.weight", 0, 2, { 0, 0 } }, &s->d, error);
+        w, &(struct sam_size_from){ "detr_decoder.output_layer_norm.weight", 0, 1, { 0 } }, &s->d,
+        error);
 
     if (!status)
         status = sam_config_size(
