@@ -2,8 +2,8 @@
 // hostile MODEL STEP [NAME]...
 // A detector's file cut short, and with every STEP-th tensor missing, of another shape, and with a
 // NaN in it: each is refused in a sentence about it. NAME: a part of the names of tensors that are
-// not read, or whose absence only makes another model. What lies beside the model that a detector by
-// words needs is not touched.
+// not read, or whose absence only makes another model. What a detector by words needs beside the
+// model is not touched.
 #include <jansson.h>
 #include <unistd.h>
 
