@@ -80,7 +80,7 @@ def half_files(f):
         f.write(f'sam3-{name}/config.json', json.dumps(HF).encode())
     f.good('sam3-whole/model.safetensors', whole, side=112)
     detector = [t for t in tensors if t[0].startswith('detector_model.')]
-    f.bad('sam3-detector/model.safetensors', pack(detector, None), 'SAM 3 for images alone|no memory encoder|cannot track')
+    f.bad('sam3-detector/model.safetensors', pack(detector, None), "SAM 3's detector|cannot track")
     neckless = [t for t in tensors if not t[0].startswith('tracker_neck.')]
     f.bad('sam3-no-tracker-neck/model.safetensors', pack(neckless, None), "neck.levels.0.dconv_2x2_0.bias' is missing")
     f.bad('sam3-sam2/model.safetensors', pack(read('c-hf'), None), "config.json|'vision_config.backbone_config.architecture'|repvit_m1")
