@@ -9,10 +9,11 @@ usage="usage: pipelines/camera.sh [DEVICE [PROMPT [MODEL]]]
   MODEL   weights file of SAM 2, SAM 2.1, EdgeTAM or EfficientTAM (default: the included model)
 In the window: click an object, or drag a box around it; right-click what does not belong to it; ? lists the keys.
 The environment variable SAMTRACK_CAMERA replaces the camera by elements of GStreamer, for a trial without one:
-  SAMTRACK_CAMERA='videotestsrc is-live=true pattern=ball' pipelines/camera.sh"
+  SAMTRACK_CAMERA='videotestsrc is-live=true pattern=ball' pipelines/camera.sh
+or by the element that gst-device-monitor-1.0 Video/Source prints for a camera that is no V4L2 device, 'pipewiresrc target-object=48' say."
 read_arguments "" 0 3 "$@"
 device=${arguments[0]:-/dev/video0}
-[ -n "${SAMTRACK_CAMERA:-}" ] || [ -c "$device" ] || fail 1 "there is no camera at '$device'"
+[ -n "${SAMTRACK_CAMERA:-}" ] || [ -c "$device" ] || fail 1 "there is no camera at '$device'; gst-device-monitor-1.0 Video/Source lists those that there are"
 check_file model "${arguments[2]:-}"
 check_display
 if [ -n "${SAMTRACK_CAMERA:-}" ]; then

@@ -52,11 +52,14 @@ make_root() {
     touch "$root/made"
 }
 
-# What is committed, and what has changed since; files that stay as they are keep their times, so little is compiled again.
+# What is committed, and what has changed since. What is the same there stays as it is, so little is compiled again.
 copy_sources() {
-    mkdir -p "$root/samtrack" "$root/kernels" &&
-        git ls-files -z --cached --others --exclude-standard | tar --null --files-from=- --ignore-failed-read -c 2>/dev/null |
-        tar -x -C "$root/samtrack"
+    local file
+    mkdir -p "$root/samtrack" "$root/kernels" || return
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+        [ -e "$file" ] && ! cmp -s "$file" "$root/samtrack/$file" || continue
+        mkdir -p "$root/samtrack/$(dirname "$file")" && cp --preserve=mode "$file" "$root/samtrack/$file" || exit 1
+    done
 }
 
 [ "$(id -u)" = 0 ] || fail "this makes a root of its own, and only root may"

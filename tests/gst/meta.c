@@ -254,7 +254,9 @@ GST_START_TEST (test_each_tracker_has_its_own)
 
 GST_END_TEST;
 
-/* Cut or turned frames lose it: better none than a wrong one. */
+/* Cut or turned frames lose it: better none than a wrong one. From 1.28 on the
+ * elements tell how they move the picture, and it moves with it (the test
+ * transforms). */
 GST_START_TEST (test_it_is_lost_rather_than_wrong)
 {
   static const gchar *const changes[] = { "videocrop left=80",
@@ -263,8 +265,8 @@ GST_START_TEST (test_it_is_lost_rather_than_wrong)
   GstHarness *h;
   GstBuffer *buf = run_through (&h, changes[__i__]);
 
-  fail_unless (gst_buffer_get_custom_meta (buf, "GstSamTrackMeta") == NULL,
-      "%s", changes[__i__]);
+  fail_unless ((gst_buffer_get_custom_meta (buf, "GstSamTrackMeta") != NULL) ==
+      GST_CHECK_VERSION (1, 28, 0), "%s", changes[__i__]);
   gst_buffer_unref (buf);
   gst_harness_teardown (h);
 }
@@ -309,13 +311,19 @@ GST_START_TEST (test_sizes_that_would_overflow)
           G_MAXUINT));
   meta = sam_get_meta (buf);
   fail_unless_equals_int (sam_get_int (meta, "width"), 640);
+  /* where the picture's way is known, an area is that of a box at most, and the
+   * meta of another frame is lost */
   fail_unless_equals_uint64 (sam_get_uint (sam_get_object (meta, 0), "area"),
-      640 * 480);
+      GST_CHECK_VERSION (1, 28, 0) ? 100 * 100 : 640 * 480);
   gst_buffer_unref (buf);
   buf = gst_harness_push_and_pull (h, new_hostile_frame (h, G_MAXINT, 48, 9));
-  meta = sam_get_meta (buf);
-  fail_unless_equals_int (sam_get_int (meta, "width"), G_MAXINT);
-  fail_unless_equals_int (sam_get_int (meta, "height"), 480);
+  if (GST_CHECK_VERSION (1, 28, 0)) {
+    fail_if (gst_buffer_get_custom_meta (buf, "GstSamTrackMeta") != NULL);
+  } else {
+    meta = sam_get_meta (buf);
+    fail_unless_equals_int (sam_get_int (meta, "width"), G_MAXINT);
+    fail_unless_equals_int (sam_get_int (meta, "height"), 480);
+  }
   gst_buffer_unref (buf);
   gst_harness_teardown (h);
   gst_object_unref (gst_object_ref_sink (track));
