@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """How far masks are beside their things on the screen: the page of samtrack-live shows the demo's scene in Chromium, and looks at
-it are compared with the scene's truth. usage: insync.py BUILD [LOOKS]     prints a line of JSON: for sync and live the median
+it are compared with the scene's truth. usage: insync.py BUILD [LOOKS [KEY=VALUE ...]]     keys are those of a camera; prints a line of JSON: for sync and live the median
 distance of the middles of ball and mask, px of 640x360, and the figures of the page; exit status 77: something is missing"""
 import asyncio
 import base64
@@ -97,8 +97,9 @@ async def look(tab, mode, looks):
     return taken
 
 
-async def take_looks(build, looks):
-    with Program(build, '--demo', '--initial-prompt', 'point,x=%d,y=%d' % BALL) as program:
+async def take_looks(build, looks, keys):
+    settings = [word for key in keys for word in ('--set', key)]
+    with Program(build, '--demo', '--initial-prompt', 'point,x=%d,y=%d' % BALL, *settings) as program:
         async with chromium.Tab(1320, 860) as tab:
             await tab.open(program.page)
             await tab.wait_for('document.getElementById("stage").classList.contains("shown")', 60)
@@ -121,11 +122,11 @@ def compare(taken, pictures, middles):
     return apart
 
 
-def main(build, looks=20):
+def main(build, looks=20, *keys):
     if not chromium.find():
         skip('there is no Chromium')
     began = time.monotonic()
-    taken = asyncio.run(take_looks(build, int(looks)))
+    taken = asyncio.run(take_looks(build, int(looks), keys))
     pictures, middles = draw_scene(build, time.monotonic() - began)
     result = {}
     for mode, shots in taken.items():
