@@ -24,7 +24,11 @@ class Tab:
     async def wait_for(self, script, seconds=20):
         """Polls in the page until the expression is true."""
         for _ in range(int(seconds * 20)):
-            if await self.run(f'!!({script})'):
-                return
+            try:
+                if await self.run(f'!!({script})'):
+                    return
+            except AssertionError as e:  # a page that is just loaded anew answers nothing
+                if 'navigated or closed' not in str(e):
+                    raise
             await asyncio.sleep(0.05)
         raise AssertionError(f'not true in {seconds} s: {script}')
