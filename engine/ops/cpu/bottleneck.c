@@ -10,7 +10,7 @@ enum {
     LEAST_SIDE  = 32,      // shorter rows would read the products' weights too often
     LEAST_BYTES = 1 << 20, // of the wide map: a smaller one stays in the cache as it is
     MAX_KERNEL  = 15,
-    ITEMS       = 2,       // of a thread: each begins with rows that the one before makes, too
+    ITEMS       = 8,       // of a thread
 };
 
 struct job {
@@ -20,6 +20,13 @@ struct job {
     enum sam_type type; // of what is inside
     int rows;           // of dst, of one item
     int across;         // items of one map
+    struct last *last;  // of each thread
+};
+
+// The item that a thread made last, and the first row of the wide map that it did not make. An item
+// right behind it begins with the rows that are there.
+struct last {
+    int item, next;
 };
 
 // One thread's rows. Row y of the wide map is slot y modulo kernel. prepared: what a product reads,
@@ -152,7 +159,8 @@ static void task(void *priv, int i, int thread)
     const struct rooms r = { workspace(job->cpu, thread, 0), half,
                              half + row_bytes(p->dst.w, p->expand.out, size),
                              row_bytes(p->src.w, p->expand.out, size) };
-    int next = 0; // the first row of the wide map that is not there yet
+    struct last *last = &job->last[thread];
+    int next = last->item == i - 1 && i % job->across ? last->next : 0;
 
     for (int y = first; y < end; y++) {
         const int top = y * p->stride - (p->kernel / 2 - p->late);
@@ -162,6 +170,7 @@ static void task(void *priv, int i, int thread)
         convolve_row(job, &r, top);
         project_row(job, &r, n, y);
     }
+    *last = (struct last) { i, next };
 }
 
 void sam_bottleneck_cpu(struct sam_queue *q, const struct sam_bottleneck *p)
@@ -169,7 +178,7 @@ void sam_bottleneck_cpu(struct sam_queue *q, const struct sam_bottleneck *p)
     struct sam_cpu *cpu = sam_cpu(q);
     const int threads = sam_pool_width(cpu->pool);
     struct job job = { cpu, p, kernels(cpu, &p->expand), kernels(cpu, &p->project),
-                       sam_queue_type(q), p->dst.h, 1 };
+                       sam_queue_type(q), p->dst.h, 1, NULL };
 
     if (!fits(q, p->src.w, max_int(p->expand.out, p->src.c), p->kernel) || !rounded_fit(&job)) {
         sam_queue_fail(q, SAM_EUNSUPPORTED, "bottleneck: rows of %d places with %d channels inside "
@@ -177,6 +186,10 @@ void sam_bottleneck_cpu(struct sam_queue *q, const struct sam_bottleneck *p)
                        p->expand.out, p->kernel);
         return;
     }
+    struct last last[SAM_MAX_THREADS];
+    for (int t = 0; t < sam_pool_threads(cpu->pool); t++)
+        last[t] = (struct last) { -1, 0 };
+    job.last = last;
     if (threads > 1)
         job.rows = max_int(1, ceil_div(p->dst.h, ceil_div(ITEMS * threads, p->dst.n)));
     job.across = ceil_div(p->dst.h, job.rows);

@@ -11,21 +11,28 @@
 
 // How long a thread without work looks for more before it sleeps: longer than the gap between
 // two operations of one step, far shorter than the gap between two frames.
-enum { SPIN_NS = 40000 };
+enum { SPIN_NS = 40000, MOST_SHARES = 64 };
+
+// Items that nobody holds: [first, end), first in the lower half. A thread takes those of its own
+// share from the front, and those of others from the back, so that most of a map's rows are read on
+// the core that made them.
+struct share {
+    _Alignas(64) atomic_uint_fast64_t items;
+};
 
 struct sam_pool {
     struct sam_crew *crew;
     int begun;          // and not ended, nested
     uint8_t *workspace; // of thread 0
 
-    // The job. Written by the caller before `ticket` offers it, and left alone until every item
-    // is done; so whoever holds an item may read it.
+    // The job. Written by the caller before any share offers it, and left alone until every item
+    // is done; so whoever took an item, of whatever job is on offer by then, may read it.
     void (*task)(void *priv, int i, int thread);
     void *priv;
+    int count;
+    atomic_int shares; // of the job, or of one before: what is not found is there the next time
 
-    // Items of the job in the upper half, the next one nobody holds in the lower. An increment
-    // that finds next < count owns that item, of whatever job is on offer by then.
-    _Alignas(64) atomic_uint_fast64_t ticket;
+    struct share share[MOST_SHARES];
     _Alignas(64) atomic_int done; // items
     atomic_bool caller_sleeps;
     _Alignas(64) atomic_int seats; // helpers that may stay; -1: the pool closes
@@ -51,22 +58,54 @@ static inline void relax(void)
 #endif
 }
 
-static bool is_open(uint64_t ticket)
+static bool is_open(uint64_t items)
 {
-    return (uint32_t) ticket < (uint32_t) (ticket >> 32);
+    return (uint32_t) items < (uint32_t) (items >> 32);
+}
+
+static int count_shares(const struct sam_pool *p)
+{
+    return atomic_load_explicit(&p->shares, memory_order_relaxed);
+}
+
+static bool has_work(struct sam_pool *p)
+{
+    for (int i = 0, shares = count_shares(p); i < shares; i++)
+        if (is_open(atomic_load_explicit(&p->share[i].items, memory_order_relaxed)))
+            return true;
+    return false;
+}
+
+// The first item that is left of a share, or the last; -1: none.
+static int take_from(struct share *s, bool last)
+{
+    uint64_t items = atomic_load_explicit(&s->items, memory_order_relaxed);
+    while (is_open(items)) {
+        const uint64_t left = last ? items - (UINT64_C(1) << 32) : items + 1;
+        if (atomic_compare_exchange_weak_explicit(&s->items, &items, left, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return last ? (int) (left >> 32) : (int) (uint32_t) items;
+    }
+    return -1;
+}
+
+static int take_item(struct sam_pool *p, int thread)
+{
+    const int shares = count_shares(p);
+    const int own = thread && shares > 1 ? 1 + (thread - 1) % (shares - 1) : 0;
+    int item = take_from(&p->share[own], false);
+    for (int i = 1; item < 0 && i < shares; i++)
+        item = take_from(&p->share[(own + i) % shares], true);
+    return item;
 }
 
 // Take items until none is left; returns whether there was one.
 static bool work_off(struct sam_pool *p, int thread)
 {
-    bool any = false;
-    while (is_open(atomic_load_explicit(&p->ticket, memory_order_relaxed))) {
-        const uint64_t t = atomic_fetch_add_explicit(&p->ticket, 1, memory_order_acquire);
-        if (!is_open(t))
-            break;
-        const int count = (int) (t >> 32);
-        p->task(p->priv, (int) (uint32_t) t, thread);
-        any = true;
+    int item, taken = 0;
+    for (; (item = take_item(p, thread)) >= 0; taken++) {
+        const int count = p->count;
+        p->task(p->priv, item, thread);
         // Sequentially consistent with wait_done(): either it sees the last item, or we see
         // that it sleeps.
         if (atomic_fetch_add(&p->done, 1) + 1 == count && atomic_load(&p->caller_sleeps)) {
@@ -75,7 +114,7 @@ static bool work_off(struct sam_pool *p, int thread)
             pthread_mutex_unlock(&p->lock);
         }
     }
-    return any;
+    return taken > 0;
 }
 
 static bool are_too_many(const struct sam_pool *p)
@@ -90,7 +129,7 @@ static bool spin_for_work(struct sam_pool *p)
     const int64_t end = now_ns() + SPIN_NS;
     do {
         for (int i = 0; i < 32; i++) {
-            if (is_open(atomic_load_explicit(&p->ticket, memory_order_relaxed)))
+            if (has_work(p))
                 return true;
             relax();
         }
@@ -142,6 +181,20 @@ static void wait_done(struct sam_pool *p, int count)
     pthread_mutex_unlock(&p->lock);
 }
 
+// The helpers' shares first, so that they do not take of the caller's before.
+static void offer(struct sam_pool *p, int count, int threads)
+{
+    const int shares = threads < MOST_SHARES ? threads : MOST_SHARES;
+    p->count = count;
+    atomic_store_explicit(&p->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&p->shares, shares, memory_order_relaxed);
+    for (int i = shares - 1; i >= 0; i--) {
+        const uint64_t first = (uint64_t) count * (unsigned) i / (unsigned) shares;
+        const uint64_t end = (uint64_t) count * (unsigned) (i + 1) / (unsigned) shares;
+        atomic_store_explicit(&p->share[i].items, end << 32 | first, memory_order_release);
+    }
+}
+
 void sam_pool_run(struct sam_pool *p, int count, void (*task)(void *priv, int i, int thread),
                   void *priv)
 {
@@ -152,15 +205,15 @@ void sam_pool_run(struct sam_pool *p, int count, void (*task)(void *priv, int i,
         atomic_store_explicit(&p->seats, width - 1, memory_order_relaxed);
     if (wanted > atomic_load_explicit(&p->hired, memory_order_relaxed))
         hire(p, wanted);
-    if (count == 1 || !atomic_load_explicit(&p->hired, memory_order_relaxed)) {
+    const int hired = atomic_load_explicit(&p->hired, memory_order_relaxed);
+    if (count == 1 || !hired) {
         for (int i = 0; i < count; i++)
             task(priv, i, 0);
         return;
     }
     p->task = task;
     p->priv = priv;
-    atomic_store_explicit(&p->done, 0, memory_order_relaxed);
-    atomic_store(&p->ticket, (uint64_t) count << 32);
+    offer(p, count, hired + 1);
     work_off(p, 0);
     if (atomic_load_explicit(&p->done, memory_order_acquire) != count)
         wait_done(p, count);

@@ -26,14 +26,14 @@ void sam_pool_end(struct sam_pool *p);
 // result may depend on it.
 int sam_pool_width(const struct sam_pool *p);
 
-// Call task(priv, i, thread) once for every i in [0, count), shared out one by one as threads
-// become free; returns when all are done. thread is in [0, sam_pool_threads()). count = 1 runs
-// on the caller without waking anyone.
+// Call task(priv, i, thread) once for every i in [0, count); returns when all are done. thread is
+// in [0, sam_pool_threads()). Each thread has a share of neighbouring items; one that is done with its
+// own takes the last ones of others. count = 1 runs on the caller without waking anyone.
 void sam_pool_run(struct sam_pool *p, int count, void (*task)(void *priv, int i, int thread),
                   void *priv);
 
 // The thread's own scratch, SAM_POOL_WORKSPACE bytes, 64-byte aligned. That of thread 0 is the
-// pool's; what is in that of others lasts as long as a task.
+// pool's; what is in that of others lasts as long as the job.
 void *sam_pool_workspace(struct sam_pool *p, int thread);
 
 #endif // SAM_POOL_H
