@@ -44,6 +44,9 @@ def list_operations():
             yield f'operations: {path.stem}: {name}'
 
 
+TILE_TESTS = {'gemm_amx.c': 'tile mutants', 'attention_tiles.h': 'attention tile mutants', 'recall_tiles.c': 'recall tile mutants'}
+
+
 def list_all():
     for file, op, piece, _ in load(ROOT / 'tests/emu/mutate.py').MUTANTS:
         yield f'kernels: {op}: {file}: {one_line(piece)}'
@@ -82,8 +85,7 @@ def run(build):
     planted = collections.Counter(suite for suite, *_ in listed)
     suites = {'operations': operations, 'policy': {'seed mutants': planted['policy']},
               'choice': {'refine mutants': planted['choice']}, 'device': {'guarded selftest': planted['device']},
-              'tiles': collections.Counter('tile mutants' if file == 'gemm_amx.c' else 'attention tile mutants'
-                                           for suite, file, *_ in listed if suite == 'tiles')}
+              'tiles': collections.Counter(TILE_TESTS[file] for suite, file, *_ in listed if suite == 'tiles')}
     program = build / 'tests/emu/mutants/check_mutants_emu'
     rows, failed = [], False
     for suite, faults in suites.items():

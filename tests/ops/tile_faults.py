@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The kernels by tiles with faults planted, one at a time: check_tiles and check_attention_tiles must catch each.
+"""The kernels by tiles with faults planted, one at a time: check_tiles, check_attention_tiles and
+check_recall_tiles must catch each.
 
 tile_faults.py write SOURCES FOLDER   copies of the sources, every fault a choice made at run time
 tile_faults.py run PROGRAM FILE       runs the test, built from those, once per fault of the file; exit status 1 if a fault is
@@ -46,6 +47,24 @@ MUTANTS = [
     ('attention_tiles.h', 'vf_load(x + last + c) + «vf_load(y + last + c) => vf_set(0.0f)»);'),
     ('attention_tiles.h', 'add_product(keys, pitch, «y => x», depth, columns);'),
     ('attention_tiles.h', 'load_sums(bias, «0 => width», columns);'),
+    ('recall_tiles.c', 'sam_tile_load(5, p->keys + «SIDE * row => 0» + d * 4, row);'),
+    ('recall_tiles.c', 'sam_tile_load(7, cells + «next => 0» + d * SIDE,'),
+    ('recall_tiles.c', 'p->keys + «(count - 1) * row => i * row», row);'),
+    ('recall_tiles.c', 'if («count > SIDE => false»)'),
+    ('recall_tiles.c', 'for (int k = 0; k < «GROUP => SIDE»; k += 4)'),
+    ('recall_tiles.c', 'vf_max(vf_max(top[0], top[1]), «vf_max(top[2], top[3]) => top[2]»)'),
+    ('recall_tiles.c', 'p->least[i] -= «2 * 0x1.1p-7f => 0x1p-14f» *'),
+    ('recall_tiles.c', 'for (unsigned in = «there & ~out => there & ~out & 0x7fff»;'),
+    ('recall_tiles.c', 'which[count++] = «i => 0» + __builtin_ctz(in);'),
+    ('recall_tiles.c', 'match_group(r, which + i, MANY, «first => 0», whole, whole);'),
+    ('recall_tiles.c', 'for (; i < count; i += «FEW => FEW + 1»)'),
+    ('recall_tiles.c', 'keep_larger(r, which[i], sum[i][1], first + «VL => 0», high.there);'),
+    ('recall_tiles.c', 'r->best[cell] = key + «__builtin_ctz(equal) => 31 - __builtin_clz(equal)»;'),
+    ('recall_tiles.c', '_mm512_set1_ps(«r->most[cell] => nextafterf(r->most[cell], -INFINITY)»)'),
+    ('recall_tiles.c', 'i < 2 && 2 * (d + j) + i < «r->c => r->c - 1»;'),
+    ('recall_tiles.c', 'r->x + (size_t) («i + j => i») * r->c,'),
+    ('recall_tiles.c', '«low.fused = true, high.fused = false => low.fused = high.fused = true»;'),
+    ('recall_tiles.c', 'return «sqrtf(longest) => 0»;'),
 ]
 
 

@@ -4,9 +4,8 @@
 #ifndef SAM_ATTENTION_PAIRS_H
 #define SAM_ATTENTION_PAIRS_H
 
-#include "base/half.h"
 #include "ops/cpu/attention.h"
-#include "ops/cpu/vec.h"
+#include "ops/cpu/pairs.h"
 
 enum { PAIRS = 1 };
 
@@ -15,23 +14,6 @@ static inline vf vf_mac(vf sum, const void *word, vf b)
     int pair;
     memcpy(&pair, word, sizeof(pair));
     return (vf) _mm512_dpbf16_ps((__m512) sum, (__m512bh) _mm512_set1_epi32(pair), (__m512bh) b);
-}
-
-// Two vectors of floats as one of bf16, a first.
-static inline __m512i narrow(vf a, vf b)
-{
-    return (__m512i) _mm512_cvtne2ps_pbh((__m512) b, (__m512) a);
-}
-
-static inline vf load_words(const void *row, enum sam_type type, int at, int n)
-{
-    n = n < 2 * VL ? n : 2 * VL;
-    if (type == SAM_BF16) {
-        const __mmask32 some = (__mmask32) ((1ull << n) - 1);
-        return (vf) _mm512_maskz_loadu_epi16(some, (const sam_bf16 *) row + at);
-    }
-    const int low = n < VL ? n : VL;
-    return (vf) narrow(vf_get(row, type, at, low), vf_get(row, type, at + low, n - low));
 }
 
 static inline vf negate_words(vf v)
@@ -56,15 +38,6 @@ static inline vf rough_exp2(vf x)
     y = y * r + 0x1.62f31ap-1f;
     y = y * r + 0x1.fff692p-1f;
     return vf_scale(y, n);
-}
-
-// Lane i of the result: a[i], b[i].
-static inline __m512i pair_up(vf a, vf b)
-{
-    const __m512i pick =
-        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
-                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    return _mm512_permutexvar_epi16(pick, narrow(a, b));
 }
 
 // Channels d and d + 1 of a column as words: rows of words are `width` apart.

@@ -124,9 +124,10 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     else
         SAM_CHOOSE_LEVEL(cpu, generic);
 
-    if (cpu->level >= SAM_CPU_AMX)
+    if (cpu->level >= SAM_CPU_AMX) {
         cpu->gemm_int8 = &sam_gemm_int8_amx;
-    else if (cpu->level >= SAM_CPU_AVX512_VNNI)
+        cpu->recall_match = sam_recall_match_amx;
+    } else if (cpu->level >= SAM_CPU_AVX512_VNNI)
         cpu->gemm_int8 = &sam_gemm_int8_vnni;
     else if (cpu->level == SAM_CPU_AVX2)
         cpu->gemm_int8 = int8_of_avx2();

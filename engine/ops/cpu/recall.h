@@ -5,11 +5,19 @@
 
 // Of each cell's features x[cell][0 .. c): the largest product with a key, keys[0 .. c)[key], and
 // its number, the first of equals; where none is above -1e30, that and -1.
-typedef void sam_recall_match(const float *x, int cells, const float *keys, int num_keys, int c,
-                              float *most, int *best);
+struct sam_recall {
+    const float *x, *keys;
+    int cells, num_keys, c; // cells: SAM_RECALL_CELLS at most
+    float *most;
+    int *best;
+    void *room; // SAM_POOL_WORKSPACE bytes
+};
+typedef void sam_recall_match(const struct sam_recall *r);
 
-// recall_match.c
+enum { SAM_RECALL_CELLS = 1024 };
+
+// recall_match.c, recall_tiles.c
 sam_recall_match sam_recall_match_generic, sam_recall_match_avx2, sam_recall_match_avx512,
-    sam_recall_match_neon;
+    sam_recall_match_amx, sam_recall_match_neon;
 
 #endif // SAM_RECALL_H

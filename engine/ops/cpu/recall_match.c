@@ -53,6 +53,15 @@ static int match_vectors(struct found *f, const float *x, const float *keys, int
     return k;
 }
 
+// Products with the keys behind the vectors.
+static vf match_rest(const float *x, const float *keys, size_t num_keys, int c, int count)
+{
+    vf sum = vf_set(0);
+    for (int j = 0; j < c; j++)
+        sum += vf_rounded(x[j] * vf_get(keys, SAM_F32, j * num_keys, count));
+    return sum;
+}
+
 // The largest of all lanes and of the keys behind the vectors.
 static void end_cell(vf most, vf at, const float *x, const float *keys, int from, int num_keys,
                      int c, float *largest, int *best)
@@ -64,22 +73,21 @@ static void end_cell(vf most, vf at, const float *x, const float *keys, int from
             *largest = most[l];
             *best = (int) at[l];
         }
-    for (int k = from; k < num_keys; k++) {
-        float sum = 0;
-        for (int j = 0; j < c; j++)
-            sum += x[j] * keys[(size_t) j * (size_t) num_keys + k];
-        if (sum > *largest)
-            *largest = sum, *best = k;
-    }
+    if (from == num_keys)
+        return;
+    const vf rest = match_rest(x, keys + from, (size_t) num_keys, c, num_keys - from);
+    for (int l = 0; l < num_keys - from; l++)
+        if (rest[l] > *largest)
+            *largest = rest[l], *best = from + l;
 }
 
-void SAM_LEVEL(sam_recall_match)(const float *x, int cells, const float *keys, int num_keys, int c,
-                                 float *most, int *best)
+void SAM_LEVEL(sam_recall_match)(const struct sam_recall *r)
 {
+    const int c = r->c;
     float rest[CELLS * SAM_MAX_RIDGE];
-    for (int begin = 0; begin < cells; begin += CELLS) {
-        const int count = cells - begin < CELLS ? cells - begin : CELLS;
-        const float *own = x + (size_t) begin * c;
+    for (int begin = 0; begin < r->cells; begin += CELLS) {
+        const int count = r->cells - begin < CELLS ? r->cells - begin : CELLS;
+        const float *own = r->x + (size_t) begin * c;
         struct found f;
         if (count < CELLS) {
             memset(rest, 0, (size_t) CELLS * c * sizeof(*rest));
@@ -88,9 +96,9 @@ void SAM_LEVEL(sam_recall_match)(const float *x, int cells, const float *keys, i
         }
         for (int i = 0; i < CELLS; i++)
             f.most[i] = vf_set(-1e30f), f.at[i] = vf_set(-1);
-        const int from = match_vectors(&f, own, keys, num_keys, c);
+        const int from = match_vectors(&f, own, r->keys, r->num_keys, c);
         for (int i = 0; i < count; i++)
-            end_cell(f.most[i], f.at[i], own + i * c, keys, from, num_keys, c, &most[begin + i],
-                     &best[begin + i]);
+            end_cell(f.most[i], f.at[i], own + i * c, r->keys, from, r->num_keys, c,
+                     &r->most[begin + i], &r->best[begin + i]);
     }
 }

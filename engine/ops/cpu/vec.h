@@ -54,6 +54,17 @@ SAM_INLINE vf vf_load_bf16(const uint16_t *p)
     return (vf) (__builtin_convertvector(h, vu) << 16);
 }
 
+// x as it is in memory: a product that is not fused with the sum that it goes to.
+SAM_INLINE vf vf_rounded(vf x)
+{
+#if defined(__x86_64__)
+    __asm__("" : "+v"(x));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(x));
+#endif
+    return x;
+}
+
 SAM_INLINE vf vf_select(vi mask, vf yes, vf no)
 {
 #ifdef SAM_NEON
