@@ -26,7 +26,7 @@
     op(depthwise,         cpu, cuda) \
     op(bottleneck,        cpu, none) \
     op(conv_transpose,    cpu, cuda) \
-    op(product_norm,      ref, cuda) \
+    op(product_norm,      cpu, cuda) \
     op(maxpool,           cpu, cuda) \
     op(maxpool_around,    cpu, cuda) \
     op(mean_rows,         cpu, cuda) \

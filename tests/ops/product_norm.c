@@ -22,7 +22,7 @@ static const struct shape {
     { "conv5", CONV, 1, 6, 7, 3, 5 },         { "up64", TRANSPOSE, 2, 5, 7, 24, 64 },
     { "up128", TRANSPOSE, 1, 3, 5, 16, 128 }, { "up32", TRANSPOSE, 1, 9, 8, 8, 32 },
     { "few4", CONV, 2, 20, 18, 1, 4 },  { "few8", CONV, 1, 11, 9, 3, 8 },
-    { "few16", CONV, 1, 16, 14, 4, 16 },
+    { "few16", CONV, 1, 16, 14, 4, 16 }, { "few4wide", CONV, 2, 37, 71, 1, 4 },
 };
 enum { NUM_SHAPES = sizeof(shapes) / sizeof(*shapes) };
 

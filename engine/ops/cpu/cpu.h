@@ -8,6 +8,7 @@
 #include "ops/cpu/biased.h"
 #include "ops/cpu/blend.h"
 #include "ops/cpu/deform.h"
+#include "ops/cpu/mask_norm.h"
 #include "ops/cpu/outline.h"
 #include "ops/cpu/pool.h"
 #include "ops/cpu/recall.h"
@@ -50,6 +51,7 @@ struct sam_cpu {
     sam_recall_match *recall_match;
     sam_biased_block *biased_block;
     sam_deform_query *deform_query;
+    sam_mask_norm *mask_norm; // NULL: none for this level and precision
 };
 
 static inline struct sam_cpu *sam_cpu(const struct sam_queue *q)

@@ -135,6 +135,7 @@ void sam_cpu_choose_kernels(struct sam_cpu *cpu, bool bf16)
     if (!bf16)
         return;
     cpu->rows = &sam_row_kernels_bf16;
+    cpu->mask_norm = sam_mask_norm_bf16;
     if (cpu->level >= SAM_CPU_AMX) { // see sam_cpu_is_bf16_faster()
         cpu->gemm = &sam_gemm_kernels_amx;
         cpu->attention = &sam_attention_amx;

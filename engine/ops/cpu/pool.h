@@ -27,8 +27,8 @@ void sam_pool_end(struct sam_pool *p);
 int sam_pool_width(const struct sam_pool *p);
 
 // Call task(priv, i, thread) once for every i in [0, count); returns when all are done. thread is
-// in [0, sam_pool_threads()). Each thread has a share of neighbouring items; one that is done with its
-// own takes the last ones of others. count = 1 runs on the caller without waking anyone.
+// in [0, sam_pool_threads()). Each thread has a share of neighbouring items; one that is done with
+// its own takes the last ones of others. count = 1 runs on the caller without waking anyone.
 void sam_pool_run(struct sam_pool *p, int count, void (*task)(void *priv, int i, int thread),
                   void *priv);
 
