@@ -220,6 +220,8 @@ int sam_config_read(struct sam_config *out, const struct sam_weights *w, int inp
         out->image_size = out->image_size_bf16;
     if (input_size && (status = override_size(out, input_size, error)))
         return status;
+    if (out->image_size < out->pooling_from)
+        out->pooling = SAM_POOLING_NONE; // its maps are too small
     if ((status = check_ranges(out, file, error)) ||
         (status = out->family->check(out, file, error)))
         return status;

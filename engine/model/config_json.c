@@ -149,14 +149,17 @@ static int read_pooling(struct sam_config *out, const struct sam_json *r)
     const json_t *v = sam_json_get(r, "memory_pooling");
     const char *text = json_string_value(v);
 
-    if (!v)
-        return SAM_OK;
+    bool known = !v;
     for (int i = 0; text && i < 3; i++)
-        if (!strcmp(text, words[i])) {
-            out->pooling = (enum sam_pooling) i;
-            return SAM_OK;
-        }
-    return sam_json_wrong(r, "memory_pooling", "none, counted or shifted", v);
+        if (!strcmp(text, words[i]))
+            out->pooling = (enum sam_pooling) i, known = true;
+    if (!known)
+        return sam_json_wrong(r, "memory_pooling", "none, counted or shifted", v);
+    const char *from = "memory_pooling_from";
+    if (!(v = sam_json_get(r, from)))
+        return SAM_OK;
+    const int status = sam_json_required(r, from, &out->pooling_from);
+    return status || out->pooling_from > 0 ? status : sam_json_wrong(r, from, "a side in px", v);
 }
 
 static int read_sides(struct sam_config *out, const struct sam_json *r)

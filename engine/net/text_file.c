@@ -17,7 +17,7 @@ char *sam_text_file_read(const char *path, const char *label, size_t *bytes, int
     if ((*status = sam_file_open(&f, path, label, "vocabulary", error)))
         return NULL;
     *bytes = (size_t) f.id.size;
-    if (f.id.size > most)
+    if (f.id.size > (uint64_t) most)
         *status = sam_fail(error, SAM_EFORMAT, "%s: expected at most %d MiB, got %.1f MiB", label,
                            most >> 20, (double) f.id.size / (1 << 20));
     else if (!(text = malloc(*bytes + 1)))

@@ -70,7 +70,7 @@ def compile_programs(tree, sources, model, cc):
     text = (includes / 'samtrack/samtrack.h').read_text()
     example = re.search(r'// EXAMPLE BEGIN\n(.*?)// EXAMPLE END', text, re.S)[1]
     (tree.root / 'example.c').write_text(re.sub(r'^// ?', '', example, flags=re.M))
-    number = re.search(r'^\| (\d+) \| (\S+) \|[^\n]*\n(?!\|)', (sources / 'docs/BUILDING.md').read_text().split('## Versions')[1], re.M)
+    number = re.search(r'^\| (\d+) \| (\S+) \|[^\n]*\n(?!\|)', (sources / 'docs/BUILDING.md').read_text().split('## Versions\n')[1], re.M)
     (tree.root / 'version.c').write_text(VERSION_C % number[1])
     for name in ('example', 'version'):
         run([*cc, '-std=c11', '-Wall', '-Wextra', '-Werror', *flags, tree.root / f'{name}.c', '-o', tree.root / name, *libs])

@@ -98,7 +98,7 @@ def check_run(folder):
         expect('what is caught', missed == ({'operations'} if lost else set()), done)
     called = (folder / 'called').read_text().splitlines()
     names = {line for line in called if line in known}
-    others = {'seed mutants', 'refine mutants', 'guarded selftest', 'tile mutants', 'attention tile mutants'}
+    others = {'seed mutants', 'refine mutants', 'guarded selftest', 'tile mutants', 'attention tile mutants', 'recall tile mutants'}
     expect('the tests that plant faults', others | {'ops selftest linear'} < names, done)
     expect('no other test', all(name.startswith('ops selftest ') for name in names - others), done)
     done = run(ROOT / 'tests/faults.py', folder / 'nowhere')

@@ -120,6 +120,12 @@ static void check_good(const char *file, const char *variant, const char *sides)
            config.image_size, side_bf16);
     status = sam_config_read(&config, f, 128, true, &error);
     expect(status || config.image_size == 128, "%s: side %d, 128 wanted", file, config.image_size);
+    for (int px = 64; px <= 128 && !status; px += 64) {
+        status = sam_config_read(&config, f, px, false, &error);
+        expect(status || !config.pooling_from ||
+                   (config.pooling == SAM_POOLING_NONE) == (px < config.pooling_from),
+               "%s: pooling %d at %d px", file, (int) config.pooling, px);
+    }
     sam_weights_close(&f);
     expect(f == NULL, "%s: not closed", file);
 }

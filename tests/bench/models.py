@@ -379,7 +379,7 @@ licences of detectors.
 ## What to choose
 
 - **A camera on a CPU**: the embedded model, `samtrack-lite0`. It needs no file. It takes less of a processor's time than samtrack-nano before it, which kept up with
-  30 frames a second on two cores with AVX-512. Where BF16 is faster than FP32 its input has 448 px (J 0.83 by mask, 0.81 by box, 0.78 by click), elsewhere 320 (0.79, 0.77, 0.74), in half
+  30 frames a second on two cores with AVX-512. Where BF16 is faster than FP32 its input has 448 px (J 0.83 by mask, 0.81 by box, 0.78 by click), elsewhere 320 (0.79, 0.76, 0.73), in half
   the time; `input-size` sets either anywhere, and 256 where both are too slow ([models/README.md](../models/README.md)).
 - **Better masks on a CPU, live**: EdgeTAM at 512 px (`input-size=512`). The stream goes on meanwhile; masks are a few frames old, or with `follow=embedded` those of every frame.
 - **Annotation, where no frame may be lost and time does not count**: SAM 2.1 base+ or large, in files with `overload-policy=block`.
@@ -397,7 +397,7 @@ autocast.
 ### SAM 3
 
 Its tracker runs here with weights that you bring: `sam3.pt` or `model.safetensors` with its `config.json`, 3.4 GB, from `facebook/sam3` at Hugging Face. They are gated: you ask there, with your name, and agree to the **SAM License**, which goes with every copy and excludes
-military, nuclear and espionage uses among others. Read it before you build on it. Nothing of the weights or of the publisher's code is in this project. The detector that finds things by words is in the same file and not read here.
+military, nuclear and espionage uses among others. Read it before you build on it. Nothing of the weights or of the publisher's code is in this project. The detector that finds things by words is in the same file: [DETECTORS.md](DETECTORS.md#sam-3s-detector).
 
 | | |
 | --- | --- |

@@ -129,6 +129,7 @@ async def judge_states(program, judge, dark):
         await judge.look(tab, f'empty-{kind}')
         await use_keys(tab)
         await tab.run('document.getElementById("open-saves").click(), document.getElementById("keys").open = true')
+        await tab.wait_for('!document.getElementById("saves").hidden')  # its script comes when it is first asked for
         await tab.run('document.getElementById("save-form").requestSubmit()')
         await tab.wait_for('document.querySelectorAll("#save-list li").length', SLOW)
         await judge.look(tab, f'full-{kind}')

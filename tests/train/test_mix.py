@@ -9,6 +9,7 @@ from unittest import mock
 
 import mix
 import model
+import pooling
 import torch
 
 SEED = 7
@@ -91,6 +92,12 @@ class Mix(unittest.TestCase):
 
     def test_how_memory_is_read(self):
         self.assertEqual(run("--out", self.out, "--pooling", "counted", self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"memory_pooling": "counted"})
+        self.assertEqual(run("--out", self.out, "--pooling", "counted", "--pooling-from", "448", self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"memory_pooling": "counted", "memory_pooling_from": 448})
+        for side, kind in ((416, "none"), (448, "counted")):
+            self.assertEqual(pooling.kind_of(model.sized(model.read(self.out)[0], side)), kind)
+        self.assertEqual(run("--out", self.out, "--pooling-from", "0", self.out), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL | {"memory_pooling": "counted"})
         config = SMALL | {"memory_pooling": "some"}
         with self.assertRaisesRegex(model.ModelError, "memory_pooling 'some': wanted none, counted or shifted"):

@@ -42,6 +42,7 @@ def arguments():
     p.add_argument("--maps", type=int, help="number of memory maps: that of the prompted frame and the latest others")
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
     p.add_argument("--pooling", choices=pooling.KINDS, help="whether attention to several maps of memory reads means of 2 x 2 positions")
+    p.add_argument("--pooling-from", type=int, metavar="PX", help="the input side from which on it does; 0: any")
     p.add_argument("--told", metavar="JSON", help="the curves that calibration.py --fit prints; {}: none, predictions are told as they are")
     p.add_argument("--exact-maps", choices=("yes", "no"), help="whether maps are multiplied in F32 where the precision is less")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
@@ -151,6 +152,9 @@ def main():
             config = config | {"memory_selection": args.selection}
         if args.pooling:
             config = config | {"memory_pooling": args.pooling}
+        if args.pooling_from is not None:
+            config = {k: v for k, v in config.items() if k != "memory_pooling_from"}
+            config |= {"memory_pooling_from": args.pooling_from} if args.pooling_from > 0 else {}
         if args.told is not None:
             config = with_told(config, args.told)
         if args.exact_maps:

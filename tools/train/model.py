@@ -165,7 +165,7 @@ def build(config, layers=2):
     """A network with default weights. Its `samtrack` attribute is the configuration."""
     if config["trunk"]["kind"] not in ("hiera", "efficientnet-lite"):
         raise ModelError(f"trunk {config['trunk']['kind']!r}: wanted hiera or efficientnet-lite")
-    pool_kind = config.get("memory_pooling", "none")
+    pool_kind = pooling.kind_of(config)
     if pool_kind not in pooling.KINDS:
         raise ModelError(f"memory_pooling {pool_kind!r}: wanted {', '.join(pooling.KINDS[:2])} or {pooling.KINDS[2]}")
     net = Sam2VideoModel(hf_config(config, layers))

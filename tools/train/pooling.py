@@ -16,6 +16,11 @@ KINDS = ("none", "counted", "shifted")
 FOUR = math.log(4)
 
 
+def kind_of(config):
+    """How a network of `config` reads its memory: inputs of less than "memory_pooling_from" px have maps that are too small."""
+    return config.get("memory_pooling", "none") if config["image_size"] >= config.get("memory_pooling_from", 0) else "none"
+
+
 def pooled(x, side):
     """Rows (..., maps * side^2, c) of maps as means of cells of 2 x 2 positions; those of a single map as they are."""
     if x.shape[-2] <= side * side:
