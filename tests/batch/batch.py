@@ -174,7 +174,8 @@ def cut(folder):
     job = plan(folder, 'signals', folder / 'm.jsonl', '--chunk=1000')
     runs, kept, status = 0, 0, 75
     while status == 75:
-        process = start('run', f'--job={job}', '--shard=0')
+        # With steps of 10 ms an item lasts until the signal is there.
+        process = start('run', f'--job={job}', '--shard=0', **({'SAMTRACK_SCRIPT': 'step,0,10000,0'} if runs < 6 else {}))
         if runs < 6:
             wait_for_chunk(process, job, kept)
             process.send_signal((signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)[runs % 3])
