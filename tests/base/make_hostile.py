@@ -675,7 +675,7 @@ def golden_files(f):
     for name in 'mini/model.pt', 'mini-hf/model.safetensors':
         f.same(golden / 'mini/model.safetensors', golden / name)
     for name, side in ('mini/model.safetensors', 256), ('mini-b/model.safetensors', 256), ('nano-p/model.safetensors', 192):
-        f.manifest.append(f'good\t{golden / name}\tcustom\t{side}')
+        f.manifest.append(f'good\t{golden / name}\tcustom\t{side} {side}')
 
 
 EVERYTHING = (good_files, foreign_files, safetensors_files, zip_files, pickle_files, model_files, shared_files, hollow_files,
