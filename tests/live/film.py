@@ -8,9 +8,9 @@ DISC = 240, 190  # its middle, px
 RADIUS = 50
 
 
-def make_film(folder, swing=0):
+def make_film(folder, swing=0, still=0):
     """Writes disc.mp4, four seconds of 640x360 at 25 Hz; returns its name. The disc swings to the right and left of its
-    place by that many px, once."""
+    place by that many px, once, after so many frames in which it is still."""
     from PIL import Image, ImageDraw
     rng = random.Random(1)
     picture = Image.new('RGB', (640, 360), (60, 90, 70))
@@ -21,7 +21,7 @@ def make_film(folder, swing=0):
     frames = []
     for i in range(100):
         frame = picture.copy()
-        x, y = DISC[0] + round(swing * math.sin(2 * math.pi * i / 100)), DISC[1]
+        x, y = DISC[0] + round(swing * math.sin(2 * math.pi * max(i - still, 0) / (100 - still))), DISC[1]
         ImageDraw.Draw(frame).ellipse((x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS), fill=(225, 225, 240))
         frames.append(frame.tobytes())
     subprocess.run(['gst-launch-1.0', '-q', 'fdsrc', '!', 'rawvideoparse', 'format=rgb', 'width=640', 'height=360',
