@@ -437,8 +437,11 @@ void rtsp_free(Rtsp *rtsp)
     door_clear(rtsp->door, FALSE);
     if (!await_clients(rtsp)) {
         door_clear(rtsp->door, TRUE);
-        if (!await_clients(rtsp))
+        /* The program ends: what a thread that hangs still uses stays. */
+        if (!await_clients(rtsp)) {
             log_warning("rtsp-stuck", "open", G_TYPE_BOOLEAN, TRUE, NULL);
+            return;
+        }
     }
     door_free(rtsp->door);
     left = gst_rtsp_session_pool_filter(rtsp->sessions, remove_session, NULL);

@@ -140,7 +140,9 @@ def main(build, rounds):
               f'{after["samtrack_resident_bytes"] / 2**20:.0f} after')
         grown = after['samtrack_resident_bytes'] - before['samtrack_resident_bytes']
         check(grown < (8 << 20) + rounds * 100000, f'memory has grown by {grown / 2**20:.1f} MiB in {rounds} rounds')
-        check(after['samtrack_frames_total{camera="demo",fate="dropped"}'] == 0, f'frames were dropped: {after}')
+        # A busy machine drops some; a viewer who holds the camera up would cost it a second at a time.
+        received, dropped = (after[f'samtrack_frames_total{{camera="demo",fate="{fate}"}}'] for fate in ('received', 'dropped'))
+        check(dropped <= received / 50, f'{dropped} of {received} frames were dropped: {after}')
     print('ok')
 
 
