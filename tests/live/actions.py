@@ -11,6 +11,7 @@ import random
 import socket
 import subprocess
 import sys
+import time
 
 from camera import Camera
 from program import Page, Program, check, get_environment, get_free_port, get_path, skip
@@ -24,6 +25,7 @@ except (ImportError, ValueError) as e:
     skip(str(e))
 
 WORKERS = 4
+PATIENCE = 20  # s for the frames of a stream: a camera may be away
 OPS = ('watch', 'point', 'box', 'undo', 'take', 'remove', 'rename', 'clear', 'save', 'restore', 'saves', 'back', 'answer', 'ice')
 PATHS = ('/', '/main.js', '/metrics', '/healthz', '/nothing', '/mjpeg/nobody', '/cameras', '/camera/demo/', '/api/cameras',
          '/api/cameras/demo', '/api/cameras/gate/events', '/api/cameras/gate/events/1.jpg', '/api/cameras/gate/picture.jpg', '/api/cameras/more/picture.jpg')
@@ -31,6 +33,7 @@ PATHS = ('/', '/main.js', '/metrics', '/healthz', '/nothing', '/mjpeg/nobody', '
 
 def watch_stream(program, rng):
     viewer = Viewer(rng.choice(program.rtsp))
+    viewer.until = time.monotonic() + PATIENCE
     try:
         viewer.play()
         viewer.watch(rng.randint(1, 40))

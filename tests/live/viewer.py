@@ -5,6 +5,7 @@ import re
 import socket
 import ssl
 import struct
+import time
 import urllib.parse
 
 
@@ -22,12 +23,15 @@ class Viewer:
         self.number = 0
         self.session = None
         self.left = b''
+        self.until = None  # s of the monotonic clock: nothing is waited for any longer, though reports come
         self.socket = socket.create_connection((parts.hostname, parts.port), timeout=timeout)
         if parts.scheme == 'rtsps':
             self.socket = ssl._create_unverified_context().wrap_socket(self.socket)
 
     def fill(self, size):
         while len(self.left) < size:
+            if self.until and time.monotonic() > self.until:
+                raise TimeoutError(f'{self.url}: what was waited for does not come')
             data = self.socket.recv(65536)
             if not data:
                 raise Closed(f'{self.url}: the server closed the connection')
