@@ -44,6 +44,31 @@ struct sam_pass {
     const struct sam_shape *shape; // NULL: the input is a square
 };
 
+// Rows of numbers, and rows in the type of activations.
+static inline struct sam_tensor sam_pass_rows(struct sam_pass *p, int rows, int c)
+{
+    return sam_arena_tensor(p->arena, SAM_F32, 1, 1, rows, c);
+}
+
+static inline struct sam_tensor sam_pass_act(struct sam_pass *p, int rows, int c)
+{
+    return sam_arena_tensor(p->arena, sam_queue_type(p->queue), 1, 1, rows, c);
+}
+
+// Rows [first, first + rows) of a tensor with n = h = 1.
+static inline struct sam_tensor sam_pass_part(struct sam_tensor t, int first, int rows)
+{
+    if (t.data)
+        t.data = (uint8_t *) t.data + (size_t) first * t.c * sam_type_size(t.type);
+    t.w = rows;
+    return t;
+}
+
+// places (1, 1, queries, d): what two products, with a ReLU between them, make of the sines of the
+// queries' boxes (1, 1, queries, 4). place: NULL while measuring.
+void sam_pass_place(struct sam_pass *p, const struct sam_product *place, struct sam_tensor boxes,
+                    struct sam_tensor places);
+
 // Tell listeners what a part gave: the stage "name", or "name<i>" if i is not negative.
 void sam_pass_tell(struct sam_pass *p, const char *name, int i, struct sam_tensor t);
 

@@ -80,9 +80,9 @@ static void run_layer(struct sam_pass *p, const struct gdino_bert_layer *w, stru
     const struct gdino_sizes *s = gdino_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
     const int rows = x.w, c = x.c;
-    const struct sam_tensor q = gdino_act(p, rows, c), k = gdino_act(p, rows, c);
-    const struct sam_tensor v = gdino_act(p, rows, c), mixed = gdino_act(p, rows, c);
-    const struct sam_tensor hidden = gdino_act(p, rows, s->bert_hidden);
+    const struct sam_tensor q = sam_pass_act(p, rows, c), k = sam_pass_act(p, rows, c);
+    const struct sam_tensor v = sam_pass_act(p, rows, c), mixed = sam_pass_act(p, rows, c);
+    const struct sam_tensor hidden = sam_pass_act(p, rows, s->bert_hidden);
 
     if (p->live) {
         linear(p->queue, .dst = q, .src = x, LINEAR(w->q));
@@ -105,7 +105,7 @@ void gdino_encode(struct sam_pass *p, struct sam_text *t, float *room)
     const struct gdino_sizes *s = gdino_sizes(&p->model->config);
     const struct gdino_bert *w = p->live ? &gdino_weights_of(p)->bert : NULL;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor x = gdino_rows(p, t->tokens, s->bert);
+    const struct sam_tensor x = sam_pass_rows(p, t->tokens, s->bert);
 
     t->features.w = t->places.w = t->mask.w = t->mask.c = t->units.w = t->tokens;
     t->units.c = GDINO_TEXT_HEADS * t->tokens;

@@ -17,7 +17,7 @@ static void run_box(struct sam_pass *p, const struct sam_product box[3], struct 
                     struct sam_tensor from, struct sam_tensor u)
 {
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor a = gdino_rows(p, x.w, x.c), b = gdino_rows(p, x.w, x.c);
+    const struct sam_tensor a = sam_pass_rows(p, x.w, x.c), b = sam_pass_rows(p, x.w, x.c);
 
     if (p->live) {
         linear(p->queue, .dst = a, .src = x, LINEAR(box[0]), .act = SAM_ACT_RELU);
@@ -57,11 +57,11 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor image, struct s
     const struct gdino_weights *w = gdino_weights_of(p);
     const int rows = image.w, d = image.c;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor x = gdino_rows(p, rows, d), y = gdino_rows(p, rows, d);
-    const struct sam_tensor boxes = gdino_rows(p, rows, 4), best = gdino_rows(p, rows, 1);
-    const struct sam_tensor logits = gdino_rows(p, rows, words.w);
+    const struct sam_tensor x = sam_pass_rows(p, rows, d), y = sam_pass_rows(p, rows, d);
+    const struct sam_tensor boxes = sam_pass_rows(p, rows, 4), best = sam_pass_rows(p, rows, 1);
+    const struct sam_tensor logits = sam_pass_rows(p, rows, words.w);
     const struct sam_tensor token = sam_arena_tensor(p->arena, SAM_I32, rows, 1, 1, 1);
-    const struct sam_tensor score = gdino_rows(p, 1, u.w);
+    const struct sam_tensor score = sam_pass_rows(p, 1, u.w);
 
     if (p->live) {
         gate(p->queue, .dst = sam_view(x, rows, 1, 1, d), .src = sam_view(image, rows, 1, 1, d),
@@ -80,31 +80,15 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor image, struct s
     sam_arena_release(p->arena, mark);
 }
 
-// The learned embedding of the sines of the boxes.
-static void run_places(struct sam_pass *p, struct sam_tensor boxes, struct sam_tensor places)
-{
-    const struct gdino_weights *w = gdino_weights_of(p);
-    const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor sines = gdino_rows(p, places.w, 2 * places.c);
-    const struct sam_tensor hidden = gdino_rows(p, places.w, places.c);
-
-    if (p->live) {
-        embed_boxes(p->queue, .dst = sines, .boxes = boxes);
-        linear(p->queue, .dst = hidden, .src = sines, LINEAR(w->place[0]), .act = SAM_ACT_RELU);
-        linear(p->queue, .dst = places, .src = hidden, LINEAR(w->place[1]));
-    }
-    sam_arena_release(p->arena, mark);
-}
-
 // To the other queries, or to words. keys: of which k is made, and of values v.
 static void attend(struct sam_pass *p, const struct gdino_attention *w, struct sam_tensor places,
                    const struct sam_tensor *words, struct sam_tensor x)
 {
     const size_t mark = sam_arena_mark(p->arena);
     const int d = x.c, keys = words ? words->w : x.w;
-    const struct sam_tensor placed = gdino_rows(p, x.w, d), q = gdino_act(p, x.w, d);
-    const struct sam_tensor k = gdino_act(p, keys, d), v = gdino_act(p, keys, d);
-    const struct sam_tensor mixed = gdino_act(p, x.w, d);
+    const struct sam_tensor placed = sam_pass_rows(p, x.w, d), q = sam_pass_act(p, x.w, d);
+    const struct sam_tensor k = sam_pass_act(p, keys, d), v = sam_pass_act(p, keys, d);
+    const struct sam_tensor mixed = sam_pass_act(p, x.w, d);
 
     if (p->live) {
         add(p->queue, .dst = placed, .a = x, .b = places, .scale = 1);
@@ -124,9 +108,9 @@ static void run_layer(struct sam_pass *p, const struct gdino_decoder_layer *w,
 {
     const struct gdino_sizes *s = gdino_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor places = gdino_rows(p, x.w, x.c);
+    const struct sam_tensor places = sam_pass_rows(p, x.w, x.c);
 
-    run_places(p, boxes, places);
+    sam_pass_place(p, p->live ? gdino_weights_of(p)->place : NULL, boxes, places);
     attend(p, &w->self, places, NULL, x);
     if (p->live)
         run_norm(p, &w->norm[0], x);
@@ -148,7 +132,7 @@ static void run_layers(struct sam_pass *p, struct sam_tensor image, struct sam_t
     const struct gdino_sizes *s = gdino_sizes(&p->model->config);
     const struct gdino_weights *w = gdino_weights_of(p);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor boxes = gdino_rows(p, u.w, 4), bounded = gdino_rows(p, u.w, 4);
+    const struct sam_tensor boxes = sam_pass_rows(p, u.w, 4), bounded = sam_pass_rows(p, u.w, 4);
 
     for (int i = 0; i < s->decoder_layers; i++) {
         if (p->live) {
@@ -171,10 +155,10 @@ void gdino_run_decoder(struct sam_pass *p, struct sam_tensor image, struct sam_t
     const struct gdino_sizes *s = gdino_sizes(&p->model->config);
     const struct gdino_weights *w = gdino_weights_of(p);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor words = gdino_rows(p, text.w, s->d);
-    const struct sam_tensor x = gdino_rows(p, s->queries, s->d);
-    const struct sam_tensor u = gdino_rows(p, s->queries, 4);
-    const struct sam_tensor limited = gdino_rows(p, s->queries, 4);
+    const struct sam_tensor words = sam_pass_rows(p, text.w, s->d);
+    const struct sam_tensor x = sam_pass_rows(p, s->queries, s->d);
+    const struct sam_tensor u = sam_pass_rows(p, s->queries, 4);
+    const struct sam_tensor limited = sam_pass_rows(p, s->queries, 4);
     const struct sam_tensor picked = sam_arena_tensor(p->arena, SAM_I32, 1, 1, 1, s->queries);
 
     if (p->live) {

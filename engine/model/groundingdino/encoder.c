@@ -23,15 +23,15 @@ static struct words hold_words(struct sam_pass *p, int tokens, int d)
 {
     const int all = GDINO_TEXT_HEADS * tokens;
 
-    return (struct words) { gdino_rows(p, all, d), gdino_rows(p, GDINO_TEXT_HEADS, tokens),
-                            gdino_rows(p, d * GDINO_TEXT_HEADS, tokens) };
+    return (struct words) { sam_pass_rows(p, all, d), sam_pass_rows(p, GDINO_TEXT_HEADS, tokens),
+                            sam_pass_rows(p, d * GDINO_TEXT_HEADS, tokens) };
 }
 
 static void run_words(struct sam_pass *p, const struct gdino_fusion *w, struct sam_tensor text,
                       const struct words *words)
 {
     for (int h = 0; h < GDINO_TEXT_HEADS; h++)
-        linear(p->queue, .dst = gdino_part(words->keys, h * text.w, text.w), .src = text,
+        linear(p->queue, .dst = sam_pass_part(words->keys, h * text.w, text.w), .src = text,
                LINEAR(w->keys[h]));
     matmul(p->queue, .dst = words->shift, .a = w->shift, .b = text);
     matmul(p->queue, .dst = words->values, .a = w->values, .b = text);
@@ -57,8 +57,9 @@ static void fuse(struct sam_pass *p, const struct gdino_fusion *w, struct sam_te
     const int rows = image.w, tokens = text.w, d = image.c, all = GDINO_TEXT_HEADS * tokens;
     const size_t mark = sam_arena_mark(p->arena);
     const struct words words = hold_words(p, tokens, d);
-    const struct sam_tensor scores = gdino_rows(p, rows, all), shares = gdino_rows(p, rows, all);
-    const struct sam_tensor means = gdino_rows(p, all, d), given = gdino_rows(p, rows, d);
+    const struct sam_tensor scores = sam_pass_rows(p, rows, all);
+    const struct sam_tensor shares = sam_pass_rows(p, rows, all);
+    const struct sam_tensor means = sam_pass_rows(p, all, d), given = sam_pass_rows(p, rows, d);
 
     if (p->live) {
         run_norm(p, &w->image_norm, image);
@@ -70,7 +71,7 @@ static void fuse(struct sam_pass *p, const struct gdino_fusion *w, struct sam_te
         matmul(p->queue, .dst = given, .a = shares, .b = sam_view(words.values, 1, 1, d, all));
         add(p->queue, .dst = image, .a = image, .b = given, .scale = 1);
         for (int h = 0; h < GDINO_TEXT_HEADS; h++)
-            linear(p->queue, .dst = text, .src = gdino_part(means, h * tokens, tokens),
+            linear(p->queue, .dst = text, .src = sam_pass_part(means, h * tokens, tokens),
                    LINEAR(w->means[h]), .add = text);
     }
     sam_arena_release(p->arena, mark);
@@ -81,9 +82,9 @@ static void attend_phrase(struct sam_pass *p, const struct gdino_attention *w,
 {
     const size_t mark = sam_arena_mark(p->arena);
     const int rows = x.w, d = x.c;
-    const struct sam_tensor placed = gdino_rows(p, rows, d), mixed = gdino_act(p, rows, d);
-    const struct sam_tensor q = gdino_act(p, rows, d), k = gdino_act(p, rows, d);
-    const struct sam_tensor v = gdino_act(p, rows, d);
+    const struct sam_tensor placed = sam_pass_rows(p, rows, d), mixed = sam_pass_act(p, rows, d);
+    const struct sam_tensor q = sam_pass_act(p, rows, d), k = sam_pass_act(p, rows, d);
+    const struct sam_tensor v = sam_pass_act(p, rows, d);
 
     if (p->live) {
         add(p->queue, .dst = placed, .a = x, .b = p->text->places, .scale = 1);
@@ -107,10 +108,10 @@ void gdino_attend_image(struct sam_pass *p, const struct gdino_deform *w, int po
     const int levels = gdino_sizes(c)->levels, samples = GDINO_HEADS * levels * points;
     const int rows = x.w, d = x.c;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor placed = gdino_rows(p, rows, d);
-    const struct sam_tensor offsets = gdino_rows(p, rows, 2 * samples);
-    const struct sam_tensor weights = gdino_rows(p, rows, samples);
-    const struct sam_tensor values = gdino_act(p, image.w, d), mixed = gdino_act(p, rows, d);
+    const struct sam_tensor placed = sam_pass_rows(p, rows, d);
+    const struct sam_tensor offsets = sam_pass_rows(p, rows, 2 * samples);
+    const struct sam_tensor weights = sam_pass_rows(p, rows, samples);
+    const struct sam_tensor values = sam_pass_act(p, image.w, d), mixed = sam_pass_act(p, rows, d);
 
     if (p->live) {
         struct sam_deform_attention look = {
@@ -139,11 +140,12 @@ void gdino_feed_on(struct sam_pass *p, const struct sam_product *up,
 {
     const size_t mark = sam_arena_mark(p->arena);
     const int block = x.w < BLOCK ? x.w : BLOCK;
-    const struct sam_tensor room = gdino_act(p, block, hidden);
+    const struct sam_tensor room = sam_pass_act(p, block, hidden);
 
     for (int first = 0; p->live && first < x.w; first += block) {
         const int rows = x.w - first < block ? x.w - first : block;
-        const struct sam_tensor some = gdino_part(x, first, rows), u = gdino_part(room, 0, rows);
+        const struct sam_tensor some = sam_pass_part(x, first, rows);
+        const struct sam_tensor u = sam_pass_part(room, 0, rows);
         linear(p->queue, .dst = u, .src = some, LINEAR(*up), .act = SAM_ACT_RELU);
         linear(p->queue, .dst = some, .src = u, LINEAR(*down), .add = some);
         run_norm(p, norm, some);

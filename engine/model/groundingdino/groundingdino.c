@@ -17,12 +17,12 @@ static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidat
 
     gdino_maps(c, p->shape, &maps);
     *out = (struct sam_candidates) {
-        .score = gdino_rows(p, s->queries, p->text->tokens),
-        .box = gdino_rows(p, s->queries, 4),
+        .score = sam_pass_rows(p, s->queries, p->text->tokens),
+        .box = sam_pass_rows(p, s->queries, 4),
         .text = p->text,
     };
-    const struct sam_tensor image = gdino_rows(p, maps.start[s->levels], s->d);
-    const struct sam_tensor text = gdino_rows(p, p->text->tokens, s->d);
+    const struct sam_tensor image = sam_pass_rows(p, maps.start[s->levels], s->d);
+    const struct sam_tensor text = sam_pass_rows(p, p->text->tokens, s->d);
     gdino_run_neck(p, input, image);
     if (p->live)
         copy(p->queue, .dst = text, .src = p->text->features);

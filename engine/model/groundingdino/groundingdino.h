@@ -159,26 +159,6 @@ static inline struct gdino_weights *gdino_weights_of(const struct sam_pass *p)
     return p->model->trunk;
 }
 
-static inline struct sam_tensor gdino_rows(struct sam_pass *p, int rows, int c)
-{
-    return sam_arena_tensor(p->arena, SAM_F32, 1, 1, rows, c);
-}
-
-// In the type of activations.
-static inline struct sam_tensor gdino_act(struct sam_pass *p, int rows, int c)
-{
-    return sam_arena_tensor(p->arena, sam_queue_type(p->queue), 1, 1, rows, c);
-}
-
-// Rows [first, first + rows) of a tensor with n = h = 1.
-static inline struct sam_tensor gdino_part(struct sam_tensor t, int first, int rows)
-{
-    if (t.data)
-        t.data = (uint8_t *) t.data + (size_t) first * t.c * sam_type_size(t.type);
-    t.w = rows;
-    return t;
-}
-
 // The words of p->text become its features, places and mask.
 void gdino_encode(struct sam_pass *p, struct sam_text *text, float *room);
 size_t gdino_encode_room(const struct sam_config *c); // numbers

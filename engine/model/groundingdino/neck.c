@@ -6,7 +6,7 @@
 static struct sam_tensor level_of(const struct gdino_maps *maps, int i, struct sam_tensor image)
 {
     const struct sam_tensor rows =
-        gdino_part(image, maps->start[i], maps->start[i + 1] - maps->start[i]);
+        sam_pass_part(image, maps->start[i], maps->start[i + 1] - maps->start[i]);
     return sam_view(rows, 1, maps->height[i], maps->width[i], image.c);
 }
 

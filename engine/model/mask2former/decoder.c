@@ -6,16 +6,6 @@
 #include "mask2former.h"
 #include "net/forward.h"
 
-static struct sam_tensor take_rows(struct sam_pass *p, int rows, int c)
-{
-    return m2f_take(p, SAM_F32, 1, 1, rows, c);
-}
-
-static struct sam_tensor take_act(struct sam_pass *p, int rows, int c)
-{
-    return m2f_take(p, sam_queue_type(p->queue), 1, 1, rows, c);
-}
-
 static void run_norm(struct sam_pass *p, const struct sam_affine *norm, struct sam_tensor x)
 {
     layernorm(p->queue, .dst = x, .src = x, NORM(*norm), .eps = EPS_TRANSFORMER);
@@ -50,8 +40,8 @@ static void run_masks(struct sam_pass *p, struct sam_tensor x, struct sam_tensor
 {
     const struct m2f_weights *w = m2f_weights_of(p);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor a = take_rows(p, x.w, x.c), b = take_rows(p, x.w, x.c);
-    const struct sam_tensor of_masks = take_rows(p, x.w, features.c);
+    const struct sam_tensor a = sam_pass_rows(p, x.w, x.c), b = sam_pass_rows(p, x.w, x.c);
+    const struct sam_tensor of_masks = sam_pass_rows(p, x.w, features.c);
 
     if (p->live) {
         layernorm(p->queue, .dst = a, .src = x, NORM(w->norm), .eps = EPS_TRANSFORMER);
@@ -67,7 +57,7 @@ static void run_classes(struct sam_pass *p, struct sam_tensor x, struct sam_tens
 {
     const struct m2f_weights *w = m2f_weights_of(p);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor normed = take_rows(p, x.w, x.c);
+    const struct sam_tensor normed = sam_pass_rows(p, x.w, x.c);
 
     if (p->live) {
         layernorm(p->queue, .dst = normed, .src = x, NORM(w->norm), .eps = EPS_TRANSFORMER);
@@ -87,9 +77,9 @@ static void attend_level(struct sam_pass *p, const struct m2f_layer *w, const st
 {
     const int rows = x.w, d = x.c, keys = level->keys.w;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor mask = take_rows(p, rows, keys), placed = take_rows(p, rows, d);
-    const struct sam_tensor q = take_act(p, rows, d), k = take_act(p, keys, d);
-    const struct sam_tensor v = take_act(p, keys, d), mixed = take_act(p, rows, d);
+    const struct sam_tensor mask = sam_pass_rows(p, rows, keys), placed = sam_pass_rows(p, rows, d);
+    const struct sam_tensor q = sam_pass_act(p, rows, d), k = sam_pass_act(p, keys, d);
+    const struct sam_tensor v = sam_pass_act(p, keys, d), mixed = sam_pass_act(p, rows, d);
 
     run_masks(p, x, level->features, mask);
     if (p->live) {
@@ -111,9 +101,9 @@ static void attend_self(struct sam_pass *p, const struct m2f_layer *w, struct sa
 {
     const int rows = x.w, d = x.c;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor placed = take_rows(p, rows, d), q = take_act(p, rows, d);
-    const struct sam_tensor k = take_act(p, rows, d), v = take_act(p, rows, d);
-    const struct sam_tensor mixed = take_act(p, rows, d);
+    const struct sam_tensor placed = sam_pass_rows(p, rows, d), q = sam_pass_act(p, rows, d);
+    const struct sam_tensor k = sam_pass_act(p, rows, d), v = sam_pass_act(p, rows, d);
+    const struct sam_tensor mixed = sam_pass_act(p, rows, d);
 
     if (p->live) {
         add(p->queue, .dst = placed, .a = x, .b = m2f_weights_of(p)->places, .scale = 1);
@@ -131,7 +121,7 @@ static void attend_self(struct sam_pass *p, const struct m2f_layer *w, struct sa
 static void feed_on(struct sam_pass *p, const struct m2f_layer *w, struct sam_tensor x)
 {
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor hidden = take_act(p, x.w, m2f_sizes(&p->model->config)->hidden);
+    const struct sam_tensor hidden = sam_pass_act(p, x.w, m2f_sizes(&p->model->config)->hidden);
 
     if (p->live) {
         linear(p->queue, .dst = hidden, .src = x, LINEAR(w->up), .act = SAM_ACT_RELU);
@@ -147,13 +137,13 @@ void m2f_run_decoder(struct sam_pass *p, struct sam_tensor levels, struct sam_te
     const struct sam_config *c = &p->model->config;
     const struct m2f_sizes *s = m2f_sizes(c);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor x = take_rows(p, s->queries, s->d);
+    const struct sam_tensor x = sam_pass_rows(p, s->queries, s->d);
     struct level level[M2F_LEVELS];
 
     for (int i = 0; i < M2F_LEVELS; i++) {
         const int rows = m2f_level_grid(c, i) * m2f_level_grid(c, i);
-        level[i] = (struct level) { take_rows(p, rows, s->d), take_rows(p, rows, s->d),
-                                    take_rows(p, rows, s->mask_width) };
+        level[i] = (struct level) { sam_pass_rows(p, rows, s->d), sam_pass_rows(p, rows, s->d),
+                                    sam_pass_rows(p, rows, s->mask_width) };
         make_level(p, i, levels, features, &level[i]);
     }
     if (p->live)

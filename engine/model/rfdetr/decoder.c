@@ -5,23 +5,13 @@
 #include "net/forward.h"
 #include "rfdetr.h"
 
-static struct sam_tensor take_rows(struct sam_pass *p, int rows, int c)
-{
-    return rfdetr_take(p, SAM_F32, 1, 1, rows, c);
-}
-
-static struct sam_tensor take_act(struct sam_pass *p, int rows, int c)
-{
-    return rfdetr_take(p, sam_queue_type(p->queue), 1, 1, rows, c);
-}
-
 // Logits of classes, and boxes refined by deltas.
 static void run_heads(struct sam_pass *p, const struct rfdetr_heads *h, struct sam_tensor x,
                       struct sam_tensor from, struct sam_tensor classes, struct sam_tensor boxes)
 {
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor a = take_rows(p, x.w, x.c), b = take_rows(p, x.w, x.c);
-    const struct sam_tensor deltas = take_rows(p, x.w, 4);
+    const struct sam_tensor a = sam_pass_rows(p, x.w, x.c), b = sam_pass_rows(p, x.w, x.c);
+    const struct sam_tensor deltas = sam_pass_rows(p, x.w, 4);
 
     if (p->live) {
         linear(p->queue, .dst = classes, .src = x, LINEAR(h->classes));
@@ -56,12 +46,12 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor memory, struct 
     const struct rfdetr_weights *w = rfdetr_weights_of(p);
     const int rows = memory.w;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor x = take_rows(p, rows, s->d);
-    const struct sam_tensor classes = take_rows(p, rows, s->classes);
-    const struct sam_tensor boxes = take_rows(p, rows, 4);
+    const struct sam_tensor x = sam_pass_rows(p, rows, s->d);
+    const struct sam_tensor classes = sam_pass_rows(p, rows, s->classes);
+    const struct sam_tensor boxes = sam_pass_rows(p, rows, 4);
     const struct sam_tensor label = rfdetr_take(p, SAM_I32, rows, 1, 1, 1);
-    const struct sam_tensor best = take_rows(p, rows, 1);
-    const struct sam_tensor score = take_rows(p, 1, s->queries);
+    const struct sam_tensor best = sam_pass_rows(p, rows, 1);
+    const struct sam_tensor score = sam_pass_rows(p, 1, s->queries);
 
     if (p->live) {
         linear(p->queue, .dst = x, .src = memory, LINEAR(w->candidate));
@@ -78,22 +68,6 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor memory, struct 
     sam_arena_release(p->arena, mark);
 }
 
-// The learned embedding of the references' sines.
-static void run_places(struct sam_pass *p, struct sam_tensor references, struct sam_tensor places)
-{
-    const struct rfdetr_weights *w = rfdetr_weights_of(p);
-    const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor sines = take_rows(p, places.w, 2 * places.c);
-    const struct sam_tensor hidden = take_rows(p, places.w, places.c);
-
-    if (p->live) {
-        embed_boxes(p->queue, .dst = sines, .boxes = references);
-        linear(p->queue, .dst = hidden, .src = sines, LINEAR(w->place[0]), .act = SAM_ACT_RELU);
-        linear(p->queue, .dst = places, .src = hidden, LINEAR(w->place[1]));
-    }
-    sam_arena_release(p->arena, mark);
-}
-
 static void run_norm(struct sam_pass *p, const struct sam_affine *norm, struct sam_tensor x)
 {
     layernorm(p->queue, .dst = x, .src = x, NORM(*norm), .eps = EPS_TRANSFORMER);
@@ -105,9 +79,9 @@ static void attend_self(struct sam_pass *p, const struct rfdetr_layer *w, struct
 {
     const size_t mark = sam_arena_mark(p->arena);
     const int rows = x.w, d = x.c;
-    const struct sam_tensor placed = take_rows(p, rows, d), q = take_act(p, rows, d);
-    const struct sam_tensor k = take_act(p, rows, d), v = take_act(p, rows, d);
-    const struct sam_tensor mixed = take_act(p, rows, d);
+    const struct sam_tensor placed = sam_pass_rows(p, rows, d), q = sam_pass_act(p, rows, d);
+    const struct sam_tensor k = sam_pass_act(p, rows, d), v = sam_pass_act(p, rows, d);
+    const struct sam_tensor mixed = sam_pass_act(p, rows, d);
 
     if (p->live) {
         add(p->queue, .dst = placed, .a = x, .b = places, .scale = 1);
@@ -130,10 +104,10 @@ static void attend_map(struct sam_pass *p, const struct rfdetr_layer *w, struct 
     const int grid = rfdetr_grid(&p->model->config);
     const int rows = x.w, d = x.c, samples = RFDETR_CROSS_HEADS * points;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor placed = take_rows(p, rows, d);
-    const struct sam_tensor offsets = take_rows(p, rows, 2 * samples);
-    const struct sam_tensor weights = take_rows(p, rows, samples);
-    const struct sam_tensor values = take_act(p, memory.w, d), mixed = take_act(p, rows, d);
+    const struct sam_tensor placed = sam_pass_rows(p, rows, d);
+    const struct sam_tensor offsets = sam_pass_rows(p, rows, 2 * samples);
+    const struct sam_tensor weights = sam_pass_rows(p, rows, samples);
+    const struct sam_tensor values = sam_pass_act(p, memory.w, d), mixed = sam_pass_act(p, rows, d);
 
     if (p->live) {
         add(p->queue, .dst = placed, .a = x, .b = places, .scale = 1);
@@ -154,7 +128,7 @@ static void feed_on(struct sam_pass *p, const struct rfdetr_layer *w, struct sam
 {
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor hidden =
-        take_act(p, x.w, rfdetr_sizes(&p->model->config)->feed_forward);
+        sam_pass_act(p, x.w, rfdetr_sizes(&p->model->config)->feed_forward);
 
     if (p->live) {
         linear(p->queue, .dst = hidden, .src = x, LINEAR(w->up), .act = SAM_ACT_RELU);
@@ -172,12 +146,12 @@ void rfdetr_run_decoder(struct sam_pass *p, struct sam_tensor memory, struct sam
     const struct rfdetr_weights *w = rfdetr_weights_of(p);
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor picked = rfdetr_take(p, SAM_I32, 1, 1, 1, s->queries);
-    const struct sam_tensor references = take_rows(p, s->queries, 4);
-    const struct sam_tensor places = take_rows(p, s->queries, s->d);
-    const struct sam_tensor x = take_rows(p, s->queries, s->d);
+    const struct sam_tensor references = sam_pass_rows(p, s->queries, 4);
+    const struct sam_tensor places = sam_pass_rows(p, s->queries, s->d);
+    const struct sam_tensor x = sam_pass_rows(p, s->queries, s->d);
 
     run_candidates(p, memory, picked, references);
-    run_places(p, references, places);
+    sam_pass_place(p, p->live ? rfdetr_weights_of(p)->place : NULL, references, places);
     if (p->live)
         copy(p->queue, .dst = x, .src = w->queries);
     for (int i = 0; i < s->layers; i++) {

@@ -18,7 +18,7 @@ static void run_three(struct sam_pass *p, const struct sam_product w[3], struct 
                       struct sam_tensor from, struct sam_tensor dst)
 {
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor a = sam3w_rows(p, x.w, x.c), b = sam3w_rows(p, x.w, x.c);
+    const struct sam_tensor a = sam_pass_rows(p, x.w, x.c), b = sam_pass_rows(p, x.w, x.c);
 
     if (p->live) {
         linear(p->queue, .dst = a, .src = x, LINEAR(w[0]), .act = SAM_ACT_RELU);
@@ -28,27 +28,12 @@ static void run_three(struct sam_pass *p, const struct sam_product w[3], struct 
     sam_arena_release(p->arena, mark);
 }
 
-// placed = x + the learned embedding of the sines of its box; the first row has none.
-static void run_places(struct sam_pass *p, struct sam_tensor boxes, struct sam_tensor places)
-{
-    const struct sam3w_weights *w = sam3w_weights_of(p);
-    const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor sines = sam3w_rows(p, places.w, 2 * places.c);
-    const struct sam_tensor hidden = sam3w_rows(p, places.w, places.c);
-
-    if (p->live) {
-        embed_boxes(p->queue, .dst = sines, .boxes = boxes);
-        linear(p->queue, .dst = hidden, .src = sines, LINEAR(w->place_of[0]), .act = SAM_ACT_RELU);
-        linear(p->queue, .dst = places, .src = hidden, LINEAR(w->place_of[1]));
-    }
-    sam_arena_release(p->arena, mark);
-}
-
+// placed = x + places; the first row has none.
 static void add_places(struct sam_pass *p, struct sam_tensor x, struct sam_tensor places,
                        struct sam_tensor placed)
 {
     copy_rows(p->queue, .dst = placed, .src = x, .rows = 1);
-    add(p->queue, .dst = sam3w_part(placed, 1, places.w), .a = sam3w_part(x, 1, places.w),
+    add(p->queue, .dst = sam_pass_part(placed, 1, places.w), .a = sam_pass_part(x, 1, places.w),
         .b = places, .scale = 1);
 }
 
@@ -59,11 +44,11 @@ static void run_bias(struct sam_pass *p, int axis, struct sam_tensor boxes, stru
     const int grid = sam_grid(&p->model->config), edges = boxes.w * grid * 2;
     const struct sam3w_bias *w = p->live ? &sam3w_weights_of(p)->bias : NULL;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor at = sam3w_rows(p, boxes.w, grid * 4);
-    const struct sam_tensor far = sam3w_rows(p, edges, 1);
+    const struct sam_tensor at = sam_pass_rows(p, boxes.w, grid * 4);
+    const struct sam_tensor far = sam_pass_rows(p, edges, 1);
     const struct sam_tensor hidden =
-        sam3w_rows(p, boxes.w * grid, sam3w_sizes(&p->model->config)->d);
-    const struct sam_tensor found = sam3w_rows(p, boxes.w * grid, SAM3W_HEADS);
+        sam_pass_rows(p, boxes.w * grid, sam3w_sizes(&p->model->config)->d);
+    const struct sam_tensor found = sam_pass_rows(p, boxes.w * grid, SAM3W_HEADS);
 
     if (p->live) {
         linear(p->queue, .dst = at, .src = boxes, LINEAR(w->distance[axis]));
@@ -86,13 +71,13 @@ static void attend_image(struct sam_pass *p, const struct sam3w_attention *w,
 {
     const size_t mark = sam_arena_mark(p->arena);
     const int d = x.c, wide = SAM3W_HEADS * sam3w_wide_head(&p->model->config);
-    const struct sam_tensor q = sam3w_act(p, x.w, wide), k = sam3w_act(p, image.w, wide);
-    const struct sam_tensor v = sam3w_act(p, image.w, d), mixed = sam3w_act(p, x.w, d);
+    const struct sam_tensor q = sam_pass_act(p, x.w, wide), k = sam_pass_act(p, image.w, wide);
+    const struct sam_tensor v = sam_pass_act(p, image.w, d), mixed = sam_pass_act(p, x.w, d);
 
     if (p->live)
         linear(p->queue, .dst = q, .src = placed, LINEAR(w->q));
     for (int axis = 0; axis < 2; axis++)
-        run_bias(p, axis, boxes, sam3w_part(q, 1, boxes.w));
+        run_bias(p, axis, boxes, sam_pass_part(q, 1, boxes.w));
     if (p->live) {
         linear(p->queue, .dst = k, .src = placed_image, LINEAR(w->k),
                .add = sam3w_weights_of(p)->bias.places);
@@ -110,11 +95,11 @@ static void run_layer(struct sam_pass *p, const struct sam3w_decoder_layer *w,
 {
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor places = sam3w_rows(p, boxes.w, x.c);
-    const struct sam_tensor placed = sam3w_rows(p, x.w, x.c);
-    const struct sam_tensor hidden = sam3w_act(p, x.w, s->decoder_hidden);
+    const struct sam_tensor places = sam_pass_rows(p, boxes.w, x.c);
+    const struct sam_tensor placed = sam_pass_rows(p, x.w, x.c);
+    const struct sam_tensor hidden = sam_pass_act(p, x.w, s->decoder_hidden);
 
-    run_places(p, boxes, places);
+    sam_pass_place(p, p->live ? sam3w_weights_of(p)->place_of : NULL, boxes, places);
     if (p->live)
         add_places(p, x, places, placed);
     sam3w_attend(p, &w->self, placed, placed, x, x);
@@ -160,8 +145,10 @@ static void run_layers(struct sam_pass *p, struct sam_tensor image, struct sam_t
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const struct sam3w_weights *w = p->live ? sam3w_weights_of(p) : NULL;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor placed = sam3w_act(p, image.w, s->d), u = sam3w_rows(p, boxes.w, 4);
-    const struct sam_tensor limited = sam3w_rows(p, boxes.w, 4), room = sam3w_rows(p, boxes.w, 4);
+    const struct sam_tensor placed = sam_pass_act(p, image.w, s->d);
+    const struct sam_tensor u = sam_pass_rows(p, boxes.w, 4);
+    const struct sam_tensor limited = sam_pass_rows(p, boxes.w, 4);
+    const struct sam_tensor room = sam_pass_rows(p, boxes.w, 4);
 
     if (p->live) {
         add(p->queue, .dst = placed, .a = image, .b = w->sine, .scale = 1);
@@ -174,7 +161,7 @@ static void run_layers(struct sam_pass *p, struct sam_tensor image, struct sam_t
         sam_pass_tell(p, "layer", i, x);
         if (p->live) {
             limit(p, u, boxes, room, limited);
-            run_norm(p, &w->decoder_norm, sam3w_part(x, 1, boxes.w), y);
+            run_norm(p, &w->decoder_norm, sam_pass_part(x, 1, boxes.w), y);
         }
         run_three(p, p->live ? w->box : NULL, y, limited, u);
         if (p->live)
@@ -191,9 +178,9 @@ static void run_scores(struct sam_pass *p, struct sam_tensor prompt, struct sam_
     const size_t mark = sam_arena_mark(p->arena);
     const int d = y.c;
     const struct sam_tensor hidden =
-        sam3w_act(p, prompt.w, sam3w_sizes(&p->model->config)->score_hidden);
-    const struct sam_tensor tokens = sam3w_rows(p, prompt.w, d), mean = sam3w_rows(p, 1, d);
-    const struct sam_tensor text = sam3w_rows(p, 1, d), queries = sam3w_rows(p, y.w, d);
+        sam_pass_act(p, prompt.w, sam3w_sizes(&p->model->config)->score_hidden);
+    const struct sam_tensor tokens = sam_pass_rows(p, prompt.w, d), mean = sam_pass_rows(p, 1, d);
+    const struct sam_tensor text = sam_pass_rows(p, 1, d), queries = sam_pass_rows(p, y.w, d);
 
     if (p->live) {
         linear(p->queue, .dst = hidden, .src = prompt, LINEAR(w->score_up), .act = SAM_ACT_RELU);
@@ -216,14 +203,15 @@ void sam3w_run_decoder(struct sam_pass *p, struct sam_tensor image, struct sam_t
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const struct sam3w_weights *w = p->live ? sam3w_weights_of(p) : NULL;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor x = sam3w_rows(p, 1 + s->queries, s->d);
-    const struct sam_tensor y = sam3w_rows(p, s->queries, s->d), first = sam3w_rows(p, 1, s->d);
+    const struct sam_tensor x = sam_pass_rows(p, 1 + s->queries, s->d);
+    const struct sam_tensor y = sam_pass_rows(p, s->queries, s->d);
+    const struct sam_tensor first = sam_pass_rows(p, 1, s->d);
 
     if (p->live)
         copy(p->queue, .dst = x, .src = w->queries);
     run_layers(p, image, prompt, x, y, boxes);
     if (p->live)
-        run_norm(p, &w->presence_norm, sam3w_part(x, 0, 1), first);
+        run_norm(p, &w->presence_norm, sam_pass_part(x, 0, 1), first);
     run_three(p, p->live ? w->presence : NULL, first, no_tensor, presence);
     run_scores(p, prompt, y, logits);
     sam_arena_release(p->arena, mark);

@@ -10,8 +10,8 @@ void sam3w_attend(struct sam_pass *p, const struct sam3w_attention *w, struct sa
 {
     const size_t mark = sam_arena_mark(p->arena);
     const int d = x.c;
-    const struct sam_tensor q = sam3w_act(p, x.w, d), k = sam3w_act(p, keys.w, d);
-    const struct sam_tensor v = sam3w_act(p, keys.w, d), mixed = sam3w_act(p, x.w, d);
+    const struct sam_tensor q = sam_pass_act(p, x.w, d), k = sam_pass_act(p, keys.w, d);
+    const struct sam_tensor v = sam_pass_act(p, keys.w, d), mixed = sam_pass_act(p, x.w, d);
 
     if (p->live) {
         linear(p->queue, .dst = q, .src = from, LINEAR(w->q));
@@ -29,9 +29,9 @@ static void run_layer(struct sam_pass *p, const struct sam3w_encoder_layer *w,
 {
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor y = sam3w_act(p, x.w, x.c), placed = sam3w_act(p, x.w, x.c);
+    const struct sam_tensor y = sam_pass_act(p, x.w, x.c), placed = sam_pass_act(p, x.w, x.c);
     const size_t hidden = sam_mlp_hidden(p->queue, (size_t) x.w * s->encoder_hidden);
-    const struct sam_tensor room = sam3w_act(p, 1, hidden ? (int) hidden : 1);
+    const struct sam_tensor room = sam_pass_act(p, 1, hidden ? (int) hidden : 1);
 
     if (p->live)
         layernorm(p->queue, .dst = y, .src = x, NORM(w->norm[0]), .eps = EPS_TRANSFORMER,

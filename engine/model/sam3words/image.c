@@ -33,9 +33,9 @@ static void run_layer(struct sam_pass *p, const struct sam3w_geometry_layer *w,
 {
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor y = sam3w_act(p, 1, s->d), v = sam3w_act(p, 1, s->d);
+    const struct sam_tensor y = sam_pass_act(p, 1, s->d), v = sam_pass_act(p, 1, s->d);
     const size_t hidden = sam_mlp_hidden(p->queue, (size_t) s->geometry_hidden);
-    const struct sam_tensor room = sam3w_act(p, 1, hidden ? (int) hidden : 1);
+    const struct sam_tensor room = sam_pass_act(p, 1, hidden ? (int) hidden : 1);
 
     if (p->live) {
         layernorm(p->queue, .dst = y, .src = x, NORM(w->norm[0]), .eps = EPS_TRANSFORMER);
@@ -55,7 +55,7 @@ void sam3w_run_token(struct sam_pass *p, struct sam_tensor image, struct sam_ten
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const struct sam3w_weights *w = p->live ? sam3w_weights_of(p) : NULL;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor placed = sam3w_rows(p, image.w, s->d);
+    const struct sam_tensor placed = sam_pass_rows(p, image.w, s->d);
 
     if (p->live) {
         add(p->queue, .dst = placed, .a = image, .b = w->sine, .scale = 1);

@@ -15,10 +15,11 @@ static void run_phrase(struct sam_pass *p, int first, int tokens, struct sam_ten
 {
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor prompt = sam3w_rows(p, tokens + 1, s->d);
-    const struct sam_tensor seen = sam3w_rows(p, image.w, s->d);
-    const struct sam_tensor logits = sam3w_rows(p, 1, s->queries), there = sam3w_rows(p, 1, 1);
-    const struct sam_tensor boxes = sam3w_rows(p, s->queries, 4);
+    const struct sam_tensor prompt = sam_pass_rows(p, tokens + 1, s->d);
+    const struct sam_tensor seen = sam_pass_rows(p, image.w, s->d);
+    const struct sam_tensor logits = sam_pass_rows(p, 1, s->queries);
+    const struct sam_tensor there = sam_pass_rows(p, 1, 1);
+    const struct sam_tensor boxes = sam_pass_rows(p, s->queries, 4);
 
     if (p->live) {
         copy_rows(p->queue, .dst = prompt, .src = p->text->features, .from = first, .rows = tokens);
@@ -64,13 +65,13 @@ static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidat
     const int phrases = !p->live ? SAM_MAX_PHRASES : p->text->phrases ? p->text->phrases : 1;
 
     *out = (struct sam_candidates){
-        .score = sam3w_rows(p, phrases, s->queries),
-        .presence = sam3w_rows(p, phrases, 1),
-        .box = sam3w_rows(p, phrases * s->queries, 4),
+        .score = sam_pass_rows(p, phrases, s->queries),
+        .presence = sam_pass_rows(p, phrases, 1),
+        .box = sam_pass_rows(p, phrases * s->queries, 4),
         .text = p->text,
     };
-    const struct sam_tensor image = sam3w_rows(p, sam_grid(c) * sam_grid(c), s->d);
-    const struct sam_tensor token = sam3w_rows(p, 1, s->d);
+    const struct sam_tensor image = sam_pass_rows(p, sam_grid(c) * sam_grid(c), s->d);
+    const struct sam_tensor token = sam_pass_rows(p, 1, s->d);
     sam3w_run_image(p, input, image);
     sam3w_run_token(p, image, token);
     run_phrases(p, image, token, out);

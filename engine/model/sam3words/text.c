@@ -42,10 +42,10 @@ static void run_layer(struct sam_pass *p, const struct sam3w_text_layer *w, stru
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
     const int rows = x.w, c = x.c;
-    const struct sam_tensor y = sam3w_act(p, rows, c), q = sam3w_act(p, rows, c);
-    const struct sam_tensor k = sam3w_act(p, rows, c), v = sam3w_act(p, rows, c);
-    const struct sam_tensor mixed = sam3w_act(p, rows, c);
-    const struct sam_tensor hidden = sam3w_act(p, rows, s->text_hidden);
+    const struct sam_tensor y = sam_pass_act(p, rows, c), q = sam_pass_act(p, rows, c);
+    const struct sam_tensor k = sam_pass_act(p, rows, c), v = sam_pass_act(p, rows, c);
+    const struct sam_tensor mixed = sam_pass_act(p, rows, c);
+    const struct sam_tensor hidden = sam_pass_act(p, rows, s->text_hidden);
 
     if (p->live) {
         layernorm(p->queue, .dst = y, .src = x, NORM(w->norm[0]), .eps = EPS_TRANSFORMER);
@@ -67,8 +67,8 @@ void sam3w_encode(struct sam_pass *p, struct sam_text *t, float *room)
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const struct sam3w_weights *w = p->live ? sam3w_weights_of(p) : NULL;
     const size_t mark = sam_arena_mark(p->arena);
-    const struct sam_tensor x = sam3w_rows(p, t->tokens, s->text);
-    const struct sam_tensor y = sam3w_act(p, t->tokens, s->text);
+    const struct sam_tensor x = sam_pass_rows(p, t->tokens, s->text);
+    const struct sam_tensor y = sam_pass_act(p, t->tokens, s->text);
 
     t->features.w = t->mask.w = t->mask.c = t->tokens;
     if (p->live) {
