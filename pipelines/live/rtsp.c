@@ -13,6 +13,7 @@
 
 #define SESSIONS "samtrack-sessions" /* data of a client: those that it began */
 #define GUEST "samtrack-guest" /* data of a socket, and of the client made for it */
+#define OUTPUT "samtrack-output" /* data of a media: what its frames come from */
 #define USER "viewer" /* the token is its password */
 #define CLEANUP_S 1
 #define MAX_BODY 16384
@@ -33,9 +34,15 @@ struct Rtsp {
     gint port;
 
     GMutex lock;              /* guards what follows */
+    GPtrArray *served;        /* Output, of the cameras that there are; no references */
     GPtrArray *gone, *closed; /* clients: before and since the last clean-up */
     Rate told;                /* of viewers in the log */
 };
+
+typedef struct {
+    Rtsp *rtsp;
+    gboolean found;
+} Search;
 
 /* Every request but OPTIONS needs the token, before anything is looked up for it: whoever lacks it
  * does not learn which cameras there are. */
@@ -146,10 +153,23 @@ static void on_closed(GstRTSPClient *client, gpointer data)
     g_ptr_array_set_size(sessions, 0);
 }
 
+/* A viewer may have set up a stream whose camera ended since. */
+static GstRTSPStatusCode before_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+{
+    Output *output = context->media ? g_object_get_data(G_OBJECT(context->media), OUTPUT) : NULL;
+    Rtsp *rtsp = data;
+    gboolean served;
+
+    g_mutex_lock(&rtsp->lock);
+    served = !output || g_ptr_array_find(rtsp->served, output, NULL);
+    g_mutex_unlock(&rtsp->lock);
+    return served ? GST_RTSP_STS_OK : GST_RTSP_STS_NOT_FOUND;
+}
+
 /* One viewer more: he can see nothing before a key frame. */
 static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
 {
-    Output *output = context->media ? g_object_get_data(G_OBJECT(context->media), "output") : NULL;
+    Output *output = context->media ? g_object_get_data(G_OBJECT(context->media), OUTPUT) : NULL;
 
     if (output)
         output_request_key(output);
@@ -177,6 +197,7 @@ static void on_client(GstRTSPServer *server, GstRTSPClient *client, gpointer dat
         g_ptr_array_new_with_free_func(g_object_unref), (GDestroyNotify) g_ptr_array_unref);
     g_signal_connect(client, "new-session", G_CALLBACK(on_session), rtsp);
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), rtsp);
+    g_signal_connect(client, "pre-play-request", G_CALLBACK(before_play), rtsp);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     media_attend(rtsp->media, client);
 }
@@ -302,6 +323,7 @@ Rtsp *rtsp_new(const Settings *settings, GError **error)
 
     rtsp->settings = settings;
     g_mutex_init(&rtsp->lock);
+    rtsp->served = g_ptr_array_new();
     rtsp->gone = g_ptr_array_new_with_free_func(g_object_unref);
     rtsp->closed = g_ptr_array_new_with_free_func(g_object_unref);
     rtsp->server = gst_rtsp_server_new();
@@ -343,7 +365,7 @@ static void on_media(GstRTSPMediaFactory *factory, GstRTSPMedia *media, gpointer
     GstElement *appsrc = gst_bin_get_by_name(GST_BIN(bin), "src");
 
     g_signal_connect(media, "unprepared", G_CALLBACK(on_unprepared), NULL);
-    g_object_set_data(G_OBJECT(media), "output", data);
+    g_object_set_data(G_OBJECT(media), OUTPUT, data);
     g_object_set_data_full(G_OBJECT(media), "feed", feed_new(data, appsrc, TRUE), free_feed);
     gst_object_unref(appsrc);
     gst_object_unref(bin);
@@ -362,6 +384,9 @@ static void add(Rtsp *rtsp, const gchar *stream, Camera *camera, Output *output)
         GST_RTSP_PERM_MEDIA_FACTORY_ACCESS, G_TYPE_BOOLEAN, TRUE,
         GST_RTSP_PERM_MEDIA_FACTORY_CONSTRUCT, G_TYPE_BOOLEAN, TRUE, NULL);
     g_signal_connect(factory, "media-configure", G_CALLBACK(on_media), output);
+    g_mutex_lock(&rtsp->lock);
+    g_ptr_array_add(rtsp->served, output);
+    g_mutex_unlock(&rtsp->lock);
     gst_rtsp_mount_points_add_factory(mounts, path, factory);
     g_object_unref(mounts);
     g_free(path);
@@ -373,8 +398,44 @@ void rtsp_add(Rtsp *rtsp, Camera *camera)
     add(rtsp, "clean", camera, camera_get_clean(camera));
 }
 
+/* Needs the lock. Whether the stream is of a camera that is there no more. */
+static GstRTSPFilterResult find_ended(GstRTSPSession *session, GstRTSPSessionMedia *one,
+    gpointer data)
+{
+    Search *search = data;
+    Output *output = g_object_get_data(G_OBJECT(gst_rtsp_session_media_get_media(one)), OUTPUT);
+
+    search->found |= output && !g_ptr_array_find(search->rtsp->served, output, NULL);
+    return GST_RTSP_FILTER_KEEP;
+}
+
+static gboolean has_ended(Rtsp *rtsp, GstRTSPSession *session)
+{
+    Search search = {.rtsp = rtsp};
+
+    g_mutex_lock(&rtsp->lock);
+    g_list_free_full(gst_rtsp_session_filter(session, find_ended, &search), g_object_unref);
+    g_mutex_unlock(&rtsp->lock);
+    return search.found;
+}
+
+/* They would be sent reports without a frame for as long as they wait. */
+static GstRTSPFilterResult show_out(GstRTSPServer *server, GstRTSPClient *client, gpointer data)
+{
+    GList *sessions = gst_rtsp_client_session_filter(client, NULL, NULL), *each;
+    gboolean ended = FALSE;
+
+    for (each = sessions; each && !ended; each = each->next)
+        ended = has_ended(data, each->data);
+    g_list_free_full(sessions, g_object_unref);
+    if (ended)
+        guest_show_out(g_object_get_data(G_OBJECT(client), GUEST), "its camera has ended");
+    return GST_RTSP_FILTER_KEEP;
+}
+
 void rtsp_remove(Rtsp *rtsp, Camera *camera)
 {
+    Output *const outputs[] = {camera_get_annotated(camera), camera_get_clean(camera)};
     static const gchar *const streams[] = {"annotated", "clean"};
     GstRTSPMountPoints *mounts = gst_rtsp_server_get_mount_points(rtsp->server);
     gsize i;
@@ -383,9 +444,13 @@ void rtsp_remove(Rtsp *rtsp, Camera *camera)
         gchar *path = g_strdup_printf("/%s/%s", streams[i], camera_get_name(camera));
 
         gst_rtsp_mount_points_remove_factory(mounts, path);
+        g_mutex_lock(&rtsp->lock);
+        g_ptr_array_remove(rtsp->served, outputs[i]);
+        g_mutex_unlock(&rtsp->lock);
         g_free(path);
     }
     g_object_unref(mounts);
+    g_list_free_full(gst_rtsp_server_client_filter(rtsp->server, show_out, rtsp), g_object_unref);
 }
 
 gint rtsp_get_port(Rtsp *rtsp)
@@ -451,6 +516,7 @@ void rtsp_free(Rtsp *rtsp)
     g_clear_object(&rtsp->certificate);
     gst_rtsp_thread_pool_cleanup(); /* waits for the threads of clients */
     g_log_remove_handler("GStreamer-RTSP", rtsp->warnings);
+    g_ptr_array_unref(rtsp->served);
     g_ptr_array_unref(rtsp->gone);
     g_ptr_array_unref(rtsp->closed);
     g_object_unref(rtsp->sessions);

@@ -16,6 +16,7 @@ import time
 
 from film import DISC, RADIUS, make_film
 from program import ROOT, Page, Program, check, get_environment, get_path, skip
+from viewer import Closed, Viewer
 
 try:
     import websockets  # noqa: F401
@@ -90,7 +91,7 @@ async def touch_one(program, file):
         check(state['camera'] == 'one', f'the page looks at {state["camera"]}')
         program.wait_for(lambda m: m[frames] > before + 5, 'frames of the camera that nobody has touched')
     log = program.read_log()
-    check('event=camera-ended camera=one' not in log and log.count('event=camera-ended camera=two') == 2, f'cameras have ended that nobody has changed: {log}')
+    check('event=camera-ended camera=one' not in log and log.count('event=camera-ended camera=two') == 4, f'cameras have ended that nobody has changed: {log}')
     check(get_keys(program, 'two') == {'source': 'test', 'width': 160, 'height': 96, 'framerate': 10, 'rotate': '90', 'max-objects': 2}, 'the keys of two')
     check(list_cameras(program) == ['one', 'two', 'three'], 'the cameras')
 
@@ -138,6 +139,32 @@ def start_again(build, arguments, wanted, state):
     file.unlink()
 
 
+def end_viewers(program):
+    """Who watches a camera by RTSP when it ends is told by the end of the connection; who watches another one, or begins anew, goes on."""
+    urls = {name: next(u for u in program.rtsp if u.endswith(f'/clean/{name}')) for name in ('one', 'two')}
+    watching, ready, other = (Viewer(urls[name], timeout=10) for name in ('two', 'two', 'one'))
+    ready.set_up()
+    for viewer in (watching, other):
+        viewer.play()
+        viewer.watch(3)
+    change(program, 'PATCH', '/two', {'framerate': 7})
+    for viewer in (watching, ready):
+        viewer.until = time.monotonic() + 10
+        try:
+            while True:
+                viewer.take_packet()
+        except (Closed, ConnectionResetError):
+            pass
+    check(program.read_log().count('its camera has ended') > 0, 'the log does not say why connections end')
+    other.watch(3)
+    again = Viewer(urls['two'], timeout=10)
+    again.play()
+    again.watch(3)
+    for viewer in (other, again):
+        viewer.tear_down()
+    change(program, 'PATCH', '/two', {'framerate': 10})
+
+
 def keep(build, folder):
     config, state = folder / 'live.conf', folder / 'state'
     config.write_text(f'# mine\n[live]\nhttp-port=0\nrtsp-port=0\n[camera one]\nsource=test\nrotate=270\n{SMALL}[camera two]\nsource=test\n{SMALL}')
@@ -145,6 +172,7 @@ def keep(build, folder):
     before = config.read_bytes()
     with Program(build, *arguments, cameras=2) as program:
         program.wait_for_frames('one')
+        end_viewers(program)
         asyncio.run(touch_one(program, state / 'live.cameras.conf'))
         check(config.read_bytes() == before, 'the key file was touched')
         wanted = hold_over(program, config, state)

@@ -75,10 +75,13 @@ class Viewer:
             raise AssertionError(f'{method} {self.url} gives {text.splitlines()[0]}')
         return text
 
-    def play(self):
+    def set_up(self):
         control = re.findall(r'a=control:(\S+)', self.ask('DESCRIBE', more='Accept: application/sdp\r\n'))[-1]
         answer = self.ask('SETUP', '/' + control, 'Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n')
         self.session = re.search(r'(?i)session: ([^;\r]+)', answer).group(1)
+
+    def play(self):
+        self.set_up()
         self.ask('PLAY')
 
     def watch(self, packets):
