@@ -17,11 +17,29 @@ fail() {
 # here is whether a line was reached at all.
 measure() { # the root of a tree
     cd "$1"
+    tools/setup.sh test >/dev/null || fail "the packages that the tests of $1 need cannot be installed"
     [ -f build-coverage/build.ninja ] || meson setup build-coverage -Db_coverage=true -Doptimization=1 -Demu=false -Dcuda=disabled \
         -Dc_args=-fprofile-update=single -Dcpp_args=-fprofile-update=single >/dev/null
     ninja -C build-coverage >build-coverage/build.log || { tail -20 build-coverage/build.log >&2; fail "$1 cannot be built"; }
     find build-coverage -name '*.gcda' -delete
-    CK_TIMEOUT_MULTIPLIER=4 meson test -C build-coverage --no-rebuild -t 5 >&2 || fail "tests failed in $1: what they reach cannot be told"
+    export CK_TIMEOUT_MULTIPLIER=4
+    meson test -C build-coverage --no-rebuild -t 5 >&2 || run_failed_again ||
+        fail "tests failed twice in $1: what they reach cannot be told: $(list_failed | tr '\n' ' ')"
+}
+
+list_failed() {
+    python3 -c 'import json, sys
+for test in map(json.loads, open("build-coverage/meson-logs/testlog.json")):
+    if test["result"] not in ("OK", "EXPECTEDFAIL", "SKIP"):
+        print(test["name"].split(" / ", 1)[-1])'
+}
+
+# One at a time: of an older tree, tests may depend on what runs beside them.
+run_failed_again() {
+    local names
+    mapfile -t names < <(list_failed)
+    [ ${#names[@]} -gt 0 ] || return
+    meson test -C build-coverage --no-rebuild -t 10 --num-processes 1 "${names[@]}" >&2
 }
 
 case "${1-}" in

@@ -8,8 +8,8 @@
 struct Media {
     GstRTSPServer *server;
     GMutex lock;
-    GPtrArray *awaited; /* GstRTSPMedia, one for each client that waits; guarded by lock */
-    gboolean ended;     /* guarded by lock */
+    GPtrArray *made; /* GWeakRef, of each GstRTSPMedia; guarded by lock */
+    gboolean ended;  /* guarded by lock */
 };
 
 static void release(gpointer data)
@@ -18,27 +18,51 @@ static void release(gpointer data)
     g_object_unref(data);
 }
 
-/* FALSE: nobody may wait any more. */
-static gboolean begin_waiting(Media *media, GstRTSPMedia *one)
+static void free_weak(gpointer data)
 {
-    gboolean may;
+    g_weak_ref_clear(data);
+    g_free(data);
+}
 
+/* Needs the lock. References to those that there are; what is left of others goes. */
+static GPtrArray *list(Media *media)
+{
+    GPtrArray *all = g_ptr_array_new_with_free_func(g_object_unref);
+    guint i = 0;
+
+    while (i < media->made->len) {
+        GstRTSPMedia *one = g_weak_ref_get(g_ptr_array_index(media->made, i));
+
+        if (one) {
+            g_ptr_array_add(all, one);
+            i++;
+        } else {
+            g_ptr_array_remove_index_fast(media->made, i);
+        }
+    }
+    return all;
+}
+
+void media_add(Media *media, GstRTSPMedia *one)
+{
+    GWeakRef *weak = g_new(GWeakRef, 1);
+    GPtrArray *all;
+
+    g_weak_ref_init(weak, one);
     g_mutex_lock(&media->lock);
-    may = !media->ended;
-    if (may)
-        g_ptr_array_add(media->awaited, g_object_ref(one));
+    all = list(media);
+    g_ptr_array_add(media->made, weak);
     g_mutex_unlock(&media->lock);
-    return may;
+    g_ptr_array_unref(all);
 }
 
 /* FALSE: nobody may wait any more. */
-static gboolean end_waiting(Media *media, GstRTSPMedia *one)
+static gboolean may_wait(Media *media)
 {
     gboolean may;
 
     g_mutex_lock(&media->lock);
     may = !media->ended;
-    g_ptr_array_remove_fast(media->awaited, one);
     g_mutex_unlock(&media->lock);
     return may;
 }
@@ -67,10 +91,10 @@ static GstRTSPMedia *hold(Media *media, GstRTSPMediaFactory *factory, GstRTSPCon
             g_usleep(PAUSE_US);
         g_clear_object(&one);
         one = gst_rtsp_media_factory_construct(factory, context->uri);
-        may = one && begin_waiting(media, one);
+        may = one && may_wait(media);
         if (may) {
             ok = prepare(media, one, context);
-            may = end_waiting(media, one);
+            may = may_wait(media);
             ok = ok && may;
         }
     }
@@ -114,34 +138,42 @@ void media_attend(Media *media, GstRTSPClient *client)
     g_signal_connect(client, "closed", G_CALLBACK(on_closed), NULL);
 }
 
+static void unprepare(gpointer one, gpointer data)
+{
+    gst_rtsp_media_unprepare(one);
+}
+
 Media *media_new(GstRTSPServer *server)
 {
     Media *media = g_new0(Media, 1);
 
     media->server = server;
     g_mutex_init(&media->lock);
-    media->awaited = g_ptr_array_new_with_free_func(g_object_unref);
+    media->made = g_ptr_array_new_with_free_func(free_weak);
     return media;
 }
 
 void media_end(Media *media)
 {
-    GPtrArray *awaited = g_ptr_array_new_with_free_func(g_object_unref);
-    guint i;
-
     g_mutex_lock(&media->lock);
     media->ended = TRUE;
-    for (i = 0; i < media->awaited->len; i++)
-        g_ptr_array_add(awaited, g_object_ref(g_ptr_array_index(media->awaited, i)));
     g_mutex_unlock(&media->lock);
-    for (i = 0; i < awaited->len; i++)
-        gst_rtsp_media_unprepare(g_ptr_array_index(awaited, i));
-    g_ptr_array_unref(awaited);
+}
+
+void media_let_go(Media *media)
+{
+    GPtrArray *all;
+
+    g_mutex_lock(&media->lock);
+    all = list(media);
+    g_mutex_unlock(&media->lock);
+    g_ptr_array_foreach(all, unprepare, NULL);
+    g_ptr_array_unref(all);
 }
 
 void media_free(Media *media)
 {
-    g_ptr_array_unref(media->awaited);
+    g_ptr_array_unref(media->made);
     g_mutex_clear(&media->lock);
     g_free(media);
 }

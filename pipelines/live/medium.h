@@ -15,7 +15,13 @@ void media_free(Media *media);
 /* Takes part in what the client asks, until it is closed. Any thread. */
 void media_attend(Media *media, GstRTSPClient *client);
 
-/* Nobody waits any longer, and nobody will. */
+/* A media was made. Any thread. */
+void media_add(Media *media, GstRTSPMedia *one);
+
+/* Nobody will be given a media any more. */
 void media_end(Media *media);
+/* Ends all of them, so that whoever waits for a first frame does so no longer. One that was not yet
+ * begun to be prepared is not ended by it: it is to be called until no client is left. */
+void media_let_go(Media *media);
 
 #endif

@@ -16,6 +16,7 @@
 #define OUTPUT "samtrack-output" /* data of a media: what its frames come from */
 #define USER "viewer" /* the token is its password */
 #define CLEANUP_S 1
+#define PATIENCE 10 /* looks, 5 ms apart, before waiting clients are ended */
 #define MAX_BODY 16384
 #define BACKLOG 128 /* connections that wait for the main loop */
 #define LAUNCH "( appsrc name=src is-live=true format=time max-bytes=0 " \
@@ -361,9 +362,11 @@ static void on_unprepared(GstRTSPMedia *media, gpointer data)
 /* The first viewer came: all viewers of the stream share this media. */
 static void on_media(GstRTSPMediaFactory *factory, GstRTSPMedia *media, gpointer data)
 {
+    Rtsp *rtsp = g_object_get_data(G_OBJECT(factory), "rtsp");
     GstElement *bin = gst_rtsp_media_get_element(media);
     GstElement *appsrc = gst_bin_get_by_name(GST_BIN(bin), "src");
 
+    media_add(rtsp->media, media);
     g_signal_connect(media, "unprepared", G_CALLBACK(on_unprepared), NULL);
     g_object_set_data(G_OBJECT(media), OUTPUT, data);
     g_object_set_data_full(G_OBJECT(media), "feed", feed_new(data, appsrc, TRUE), free_feed);
@@ -383,6 +386,7 @@ static void add(Rtsp *rtsp, const gchar *stream, Camera *camera, Output *output)
     gst_rtsp_media_factory_add_role(factory, USER,
         GST_RTSP_PERM_MEDIA_FACTORY_ACCESS, G_TYPE_BOOLEAN, TRUE,
         GST_RTSP_PERM_MEDIA_FACTORY_CONSTRUCT, G_TYPE_BOOLEAN, TRUE, NULL);
+    g_object_set_data(G_OBJECT(factory), "rtsp", rtsp);
     g_signal_connect(factory, "media-configure", G_CALLBACK(on_media), output);
     g_mutex_lock(&rtsp->lock);
     g_ptr_array_add(rtsp->served, output);
@@ -469,8 +473,9 @@ guint rtsp_get_sessions(Rtsp *rtsp)
 }
 
 /* Whether no client is left after a while. Their threads end them when they find the connection
- * broken. gst_rtsp_client_close() would take its streams from a thread that reads just then, which
- * would go on reading from none for ever. */
+ * broken, but not while they wait for the first frame of a camera. gst_rtsp_client_close() would
+ * take its streams from a thread that reads just then, which would go on reading from none for
+ * ever. */
 static gboolean await_clients(Rtsp *rtsp)
 {
     gint i, n = 1;
@@ -479,6 +484,8 @@ static gboolean await_clients(Rtsp *rtsp)
         GList *clients = gst_rtsp_server_client_filter(rtsp->server, NULL, NULL);
         n = g_list_length(clients);
         g_list_free_full(clients, g_object_unref);
+        if (n && i >= PATIENCE)
+            media_let_go(rtsp->media);
         if (n)
             g_usleep(5000);
     }

@@ -8,10 +8,14 @@
 #include <librdkafka/rdkafka_mock.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define BROKERS 3
 #define PARTITIONS 4
 #define PATIENCE_MS 30000
+#define PRODUCE 0               /* the protocol's number of requests to write */
+#define ERRORS 1000
+#define ANSWERING_US 500000
 
 static rd_kafka_t *
 make (rd_kafka_type_t type, const char *servers)
@@ -71,28 +75,53 @@ read_messages (const char *servers, int n)
   rd_kafka_destroy (client);
 }
 
+/* A request that was carried out and whose answer is lost comes again. Brokers
+ * know it by its sequence number, but these do not, and would have its lines
+ * twice. So before they go down nothing is carried out any more, and what was
+ * is answered. */
+static void
+go_down (rd_kafka_mock_cluster_t *mock)
+{
+  rd_kafka_resp_err_t errors[ERRORS];
+  int i;
+
+  for (i = 0; i < ERRORS; i++)
+    errors[i] = RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS;
+  rd_kafka_mock_push_request_errors_array (mock, PRODUCE, ERRORS, errors);
+  usleep (ANSWERING_US);
+  for (i = 1; i <= BROKERS; i++)
+    rd_kafka_mock_broker_set_down (mock, i);
+}
+
+static void
+come_up (rd_kafka_mock_cluster_t *mock)
+{
+  int i;
+
+  rd_kafka_mock_clear_request_errors (mock, PRODUCE);
+  for (i = 1; i <= BROKERS; i++)
+    rd_kafka_mock_broker_set_up (mock, i);
+}
+
 int
 main (void)
 {
   rd_kafka_t *owner = make (RD_KAFKA_PRODUCER, NULL);
   rd_kafka_mock_cluster_t *mock = rd_kafka_mock_cluster_new (owner, BROKERS);
   char line[20];
-  int i;
 
   rd_kafka_mock_topic_create (mock, "lines", PARTITIONS, BROKERS);
   printf ("%s\n", rd_kafka_mock_cluster_bootstraps (mock));
   fflush (stdout);
   while (fgets (line, sizeof line, stdin)) {
     if (*line == 'e')
-      rd_kafka_mock_push_request_errors (mock, 0 /* Produce */ , 3,
+      rd_kafka_mock_push_request_errors (mock, PRODUCE, 3,
           RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, RD_KAFKA_RESP_ERR__TRANSPORT,
           RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION);
-    for (i = 1; i <= BROKERS; i++) {
-      if (*line == 'd')
-        rd_kafka_mock_broker_set_down (mock, i);
-      if (*line == 'u')
-        rd_kafka_mock_broker_set_up (mock, i);
-    }
+    if (*line == 'd')
+      go_down (mock);
+    if (*line == 'u')
+      come_up (mock);
     if (atoi (line) > 0)
       read_messages (rd_kafka_mock_cluster_bootstraps (mock), atoi (line));
   }

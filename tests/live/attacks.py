@@ -214,6 +214,7 @@ def waits(attack):
     """Clients with the token that ask for a camera which gives no frame: each is answered after 20 s."""
     for _ in range(5):
         attack.send(attack.program.rtsp_port, attack.request('DESCRIBE', '\r\n', 'away'))
+        attack.send(attack.program.rtsp_port, attack.request('SETUP', 'Transport: RTP/AVP/TCP;unicast;interleaved=0-1\r\n\r\n', 'away/stream=0'))
 
 
 def sessions(attack):
