@@ -4,15 +4,12 @@
 
 #include "gstsamformat.h"
 #include "gstsamlock.h"
+#include "gstsamindexed.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <png.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Label maps are mostly runs: more effort gains little. */
-#define COMPRESSION 2
 
 typedef struct
 {
@@ -27,112 +24,8 @@ typedef struct
   /* the picture that is written */
   guint8 lut[256];              /* index by slot */
   gint width, height;
-  guint8 *row;
-  gint row_width;
   GByteArray *data;
-  gchar why[100];
 } DavisFormat;
-
-/* The colours of PASCAL VOC, which DAVIS took over: bits of the index, three at
- * a time, from the highest bit of red, green and blue on. */
-static void
-fill_palette (png_color palette[256])
-{
-  guint i, bit;
-
-  memset (palette, 0, 256 * sizeof *palette);
-  for (i = 0; i < 256; i++) {
-    for (bit = 0; bit < 8; bit++) {
-      const guint three = i >> (3 * bit);
-
-      palette[i].red |= (three & 1) << (7 - bit);
-      palette[i].green |= (three >> 1 & 1) << (7 - bit);
-      palette[i].blue |= (three >> 2 & 1) << (7 - bit);
-    }
-  }
-}
-
-static void
-on_error (png_structp png, png_const_charp text)
-{
-  DavisFormat *self = png_get_error_ptr (png);
-
-  g_strlcpy (self->why, text, sizeof self->why);
-  png_longjmp (png, 1);
-}
-
-static void
-on_warning (png_structp png, png_const_charp text)
-{
-}
-
-static void
-on_write (png_structp png, png_bytep data, size_t bytes)
-{
-  DavisFormat *self = png_get_io_ptr (png);
-
-  g_byte_array_append (self->data, data, bytes);
-}
-
-static void
-on_flush (png_structp png)
-{
-}
-
-static void
-write_rows (DavisFormat * self, png_structp png)
-{
-  const guint8 *from = self->coder.labels;
-  gint x, y;
-
-  for (y = 0; y < self->height; y++) {
-    for (x = 0; x < self->width; x++)
-      self->row[x] = from ? self->lut[from[x]] : 0;
-    png_write_row (png, self->row);
-    from += from ? self->width : 0;
-  }
-}
-
-/* libpng comes back here on errors: nothing of this frame changes before. */
-static gboolean
-try_picture (DavisFormat * self, png_structp png, png_infop info)
-{
-  png_color palette[256];
-
-  if (setjmp (png_jmpbuf (png)))
-    return FALSE;
-  fill_palette (palette);
-  png_set_write_fn (png, self, on_write, on_flush);
-  png_set_compression_level (png, COMPRESSION);
-  png_set_filter (png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
-  png_set_IHDR (png, info, self->width, self->height, 8,
-      PNG_COLOR_TYPE_PALETTE, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_BASE,
-      PNG_FILTER_TYPE_BASE);
-  png_set_PLTE (png, info, palette, 256);
-  png_write_info (png, info);
-  write_rows (self, png);
-  png_write_end (png, info);
-  return TRUE;
-}
-
-static gboolean
-encode (DavisFormat * self, GError ** error)
-{
-  png_structp png = png_create_write_struct (PNG_LIBPNG_VER_STRING, self,
-      on_error, on_warning);
-  png_infop info = png ? png_create_info_struct (png) : NULL;
-  gboolean ok;
-
-  g_strlcpy (self->why, "out of memory", sizeof self->why);
-  g_byte_array_set_size (self->data, 0);
-  ok = info && try_picture (self, png, info);
-  png_destroy_write_struct (&png, &info);
-  if (!ok)
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
-        "A PNG of %d x %d pixels cannot be made: %s.", self->width,
-        self->height, self->why);
-  return ok;
-}
 
 static guint8
 get_index (DavisFormat * self, guint64 id)
@@ -187,12 +80,10 @@ write_picture (DavisFormat * self, const GstSamRecord * record, GError ** error)
         " a side.", self->width, self->height, SAM_MAX_SIDE);
     return FALSE;
   }
-  if (self->width > self->row_width) {
-    self->row = g_realloc (self->row, self->width);
-    self->row_width = self->width;
-  }
   fill_lut (self, &record->report);
-  if (!encode (self, error))
+  g_byte_array_set_size (self->data, 0);
+  if (!gst_sam_indexed_encode (self->data, self->coder.labels, self->lut,
+          self->width, self->height, error))
     return FALSE;
   name = g_strdup_printf ("%s/%05" G_GUINT64_FORMAT ".png", self->folder,
       record->frame);
@@ -232,7 +123,6 @@ davis_free (GstSamFormat * format)
   gst_sam_coder_clear (&self->coder);
   g_hash_table_unref (self->indices);
   g_byte_array_unref (self->data);
-  g_free (self->row);
   g_free (self->folder);
   g_free (self);
 }

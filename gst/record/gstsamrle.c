@@ -155,3 +155,46 @@ gst_sam_rle_write (GString * counts, const guint8 * labels, gint width,
   add_run (&r, FALSE, (gint64) (width - end) * height);
   end_run (&r);
 }
+
+/* A group of characters; FALSE if there is none. */
+static gboolean
+read_number (const gchar ** counts, gint64 * value)
+{
+  guint shift = 0;
+  gint c;
+
+  *value = 0;
+  do {
+    c = **counts - 48;
+    if (!**counts || c < 0 || c > 63 || shift > 35)
+      return FALSE;
+    (*counts)++;
+    *value |= (gint64) (c & 31) << shift;
+    shift += 5;
+  } while (c & 32);
+  if (c & 16)
+    *value -= (gint64) 1 << shift;
+  return TRUE;
+}
+
+gboolean
+gst_sam_rle_paint (const gchar * counts, guint8 * labels, gsize stride,
+    gint width, gint height, guint8 label)
+{
+  const gint64 all = (gint64) width * height;
+  gint64 before[2] = { 0 }, at = 0, run, i;
+  guint n;
+
+  for (n = 0; *counts; n++) {
+    if (!read_number (&counts, &run))
+      return FALSE;
+    run += n > 2 ? before[n % 2] : 0;
+    if (run < 0 || run > all - at)
+      return FALSE;
+    for (i = at; n % 2 && i < at + run; i++)
+      labels[(i % height) * stride + i / height] = label;
+    before[n % 2] = run;
+    at += run;
+  }
+  return at == all;
+}

@@ -29,6 +29,12 @@ gsize gst_sam_rle_get_scratch (gint height);
 void gst_sam_rle_write (GString * counts, const guint8 * labels, gint width,
     gint height, guint8 label, const GstSamRegion * region, guint8 * scratch);
 
+/* The reverse: set the pixels of the mask in @labels, whose rows are @stride
+ * bytes apart, to @label, and leave the others. Returns FALSE if @counts are
+ * not the runs of a mask of that size; some pixels may be set then. */
+gboolean gst_sam_rle_paint (const gchar * counts, guint8 * labels, gsize stride,
+    gint width, gint height, guint8 label);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_RLE_H__ */

@@ -53,6 +53,7 @@ typedef enum {
     ANNOTATIONS_COCO_VIDEO, /* the same by video, as YouTube-VIS has it */
     ANNOTATIONS_COCO_SET,   /* an archive of the frames with pictures, and their COCO file */
     ANNOTATIONS_YOLO_SET,   /* the same with labels as YOLO's segmentation has them */
+    ANNOTATIONS_DAVIS_SET,  /* the same with PNGs, in DAVIS' folders */
 } AnnotationsForm;
 
 /* Writes what is kept into a file without a name, in a thread. @names: of this program's objects,

@@ -10,22 +10,32 @@
 
 #define NAMELESS "object" /* as in COCO's file */
 
+gchar *dataset_load_picture(const Dataset *set, const Run *run, const GstSamRecord *record,
+    gsize *bytes)
+{
+    gchar *file = album_name_picture(run->id, record->report.running_time);
+    gchar *path = g_build_filename(set->pictures, file, NULL), *jpeg = NULL;
+
+    if (g_file_get_contents(path, &jpeg, bytes, NULL) && !*bytes)
+        g_clear_pointer(&jpeg, g_free);
+    g_free(path);
+    g_free(file);
+    return jpeg;
+}
+
 gboolean dataset_add_picture(Dataset *set, const Run *run, const GstSamRecord *record,
     GError **error)
 {
-    gchar *file = album_name_picture(run->id, record->report.running_time);
-    gchar *path = g_build_filename(set->pictures, file, NULL), *jpeg = NULL, *name;
-    gsize bytes = 0;
-    gboolean ok = FALSE;
+    gsize bytes;
+    gchar *jpeg = dataset_load_picture(set, run, record, &bytes), *name;
+    gboolean ok;
 
-    if (g_file_get_contents(path, &jpeg, &bytes, NULL) && bytes) {
-        name = g_strdup_printf("%s/%05" G_GUINT64_FORMAT ".jpg", set->inside, record->frame);
-        ok = zip_add(set->zip, name, jpeg, bytes, error);
-        g_free(name);
-    }
+    if (!jpeg)
+        return FALSE;
+    name = g_strdup_printf("%s/%05" G_GUINT64_FORMAT ".jpg", set->inside, record->frame);
+    ok = zip_add(set->zip, name, jpeg, bytes, error);
+    g_free(name);
     g_free(jpeg);
-    g_free(path);
-    g_free(file);
     return ok;
 }
 
@@ -40,7 +50,7 @@ static guint find_class(GPtrArray *classes, const gchar *name)
     return classes->len - 1;
 }
 
-static const gchar *get_name(const Run *run, const GstSamRecord *record, guint i)
+const gchar *dataset_get_class(const Run *run, const GstSamRecord *record, guint i)
 {
     const gchar *name = g_hash_table_lookup(run->names, &record->report.object[i].id);
 
@@ -58,7 +68,8 @@ static void add_labels(GString *text, const Run *run, const GstSamRecord *record
 
         if (!gst_sam_coder_get_region(coder, object))
             continue;
-        g_string_append_printf(text, "%u", find_class(classes, get_name(run, record, i)));
+        g_string_append_printf(text, "%u",
+            find_class(classes, dataset_get_class(run, record, i)));
         if (polygon_append(text, gst_sam_coder_get_counts(coder, object), coder->width,
             coder->height))
             g_string_append_c(text, '\n');

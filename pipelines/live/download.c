@@ -91,10 +91,11 @@ static void send_head(Download *download)
 {
     static const gchar *const ends[] = {[ANNOTATIONS_LINES] = "jsonl", [ANNOTATIONS_COCO] = "json",
         [ANNOTATIONS_COCO_VIDEO] = "video.json", [ANNOTATIONS_COCO_SET] = "coco.zip",
-        [ANNOTATIONS_YOLO_SET] = "yolo.zip"};
+        [ANNOTATIONS_YOLO_SET] = "yolo.zip", [ANNOTATIONS_DAVIS_SET] = "davis.zip"};
     static const gchar *const types[] = {[ANNOTATIONS_LINES] = "application/x-ndjson",
         [ANNOTATIONS_COCO] = "application/json", [ANNOTATIONS_COCO_VIDEO] = "application/json",
-        [ANNOTATIONS_COCO_SET] = "application/zip", [ANNOTATIONS_YOLO_SET] = "application/zip"};
+        [ANNOTATIONS_COCO_SET] = "application/zip", [ANNOTATIONS_YOLO_SET] = "application/zip",
+        [ANNOTATIONS_DAVIS_SET] = "application/zip"};
     SoupMessageHeaders *headers =
         soup_server_message_get_response_headers(download->message);
     gchar *as = g_strdup_printf("attachment; filename=\"%s.%s\"",
@@ -162,7 +163,8 @@ static gboolean lacks_pictures(const Room *room, AnnotationsForm form)
 {
     AlbumStats stats = {0};
 
-    if (form != ANNOTATIONS_COCO_SET && form != ANNOTATIONS_YOLO_SET)
+    if (form != ANNOTATIONS_COCO_SET && form != ANNOTATIONS_YOLO_SET &&
+        form != ANNOTATIONS_DAVIS_SET)
         return FALSE;
     if (room->album)
         album_get_stats(room->album, &stats);

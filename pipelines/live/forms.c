@@ -2,6 +2,7 @@
 #include "forms.h"
 
 #include "dataset.h"
+#include "davis.h"
 
 #include "record/gstsamcoco.h"
 #include "record/gstsamline.h"
@@ -135,15 +136,27 @@ static gboolean write_coco(const FormsJob *job, Frames *frames, GstSamOutput *sh
     return ok;
 }
 
+static gboolean fill_set(const FormsJob *job, Frames *frames, GstSamOutput *sheet, Dataset *set,
+    GCancellable *cancellable, GError **error)
+{
+    switch (job->form) {
+    case ANNOTATIONS_COCO_SET:
+        set->inside = "images/default";
+        return write_coco(job, frames, sheet, set, cancellable, error);
+    case ANNOTATIONS_YOLO_SET:
+        set->inside = "images/train";
+        return dataset_write_yolo(set, frames, job->runs, error);
+    default:
+        return davis_write(set, frames, job->runs, error);
+    }
+}
+
 static gboolean write_set(const FormsJob *job, Frames *frames, GstSamOutput *sheet,
     GCancellable *cancellable, GError **error)
 {
-    const gboolean is_coco = job->form == ANNOTATIONS_COCO_SET;
-    Dataset set = {.zip = zip_new(job->fd, sheet), .pictures = job->pictures,
-        .inside = is_coco ? "images/default" : "images/train"};
-    const gboolean ok = (is_coco ?
-        write_coco(job, frames, sheet, &set, cancellable, error) :
-        dataset_write_yolo(&set, frames, job->runs, error)) && zip_finish(set.zip, error);
+    Dataset set = {.zip = zip_new(job->fd, sheet), .pictures = job->pictures};
+    const gboolean ok = fill_set(job, frames, sheet, &set, cancellable, error) &&
+        zip_finish(set.zip, error);
 
     zip_free(set.zip);
     return ok;
@@ -157,6 +170,7 @@ static gboolean write_form(const FormsJob *job, Frames *frames, GstSamOutput *sh
         return write_lines(job, frames, sheet, error);
     case ANNOTATIONS_COCO_SET:
     case ANNOTATIONS_YOLO_SET:
+    case ANNOTATIONS_DAVIS_SET:
         return write_set(job, frames, sheet, cancellable, error);
     default:
         return write_coco(job, frames, sheet, NULL, cancellable, error);

@@ -393,7 +393,8 @@ static gboolean get_form(const gchar *file, const gchar *name, AnnotationsForm *
 {
     static const gchar *const ends[] = {[ANNOTATIONS_LINES] = ".jsonl",
         [ANNOTATIONS_COCO] = ".json", [ANNOTATIONS_COCO_VIDEO] = ".video.json",
-        [ANNOTATIONS_COCO_SET] = ".coco.zip", [ANNOTATIONS_YOLO_SET] = ".yolo.zip"};
+        [ANNOTATIONS_COCO_SET] = ".coco.zip", [ANNOTATIONS_YOLO_SET] = ".yolo.zip",
+        [ANNOTATIONS_DAVIS_SET] = ".davis.zip"};
     gsize i;
 
     for (i = 0; i < G_N_ELEMENTS(ends); i++) {
@@ -404,7 +405,7 @@ static gboolean get_form(const gchar *file, const gchar *name, AnnotationsForm *
     return FALSE;
 }
 
-/* /annotations/NAME.json, NAME.video.json, NAME.jsonl, NAME.coco.zip and NAME.yolo.zip. */
+/* /annotations/NAME.json, NAME.video.json, NAME.jsonl, NAME.coco.zip and so on. */
 static void on_annotations(SoupServer *server, SoupServerMessage *message, const char *path,
     GHashTable *query, gpointer data)
 {

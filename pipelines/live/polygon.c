@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "polygon.h"
 
+#include "record/gstsamrle.h"
+
 #include <string.h>
 
 #define SPECK 16 /* sides of pixels around it: less is left out if there is more */
@@ -14,56 +16,6 @@ typedef struct {
 typedef struct {
     gint x, y;
 } Corner;
-
-/* One of COCO's numbers; -1 at the end, and where there is none. */
-static gboolean read_number(const gchar **counts, gint64 *value)
-{
-    guint shift = 0;
-    gint c;
-
-    *value = 0;
-    do {
-        c = *(*counts) - 48;
-        if (!**counts || c < 0 || c > 63 || shift > 35)
-            return FALSE;
-        (*counts)++;
-        *value |= (gint64) (c & 31) << shift;
-        shift += 5;
-    } while (c & 32);
-    if (c & 16)
-        *value -= (gint64) 1 << shift;
-    return TRUE;
-}
-
-static void fill_run(Field *f, gint64 from, gint64 to)
-{
-    gint64 i;
-
-    for (i = from; i < to; i++)
-        f->cells[(i % f->height + 1) * f->stride + i / f->height + 1] = 1;
-}
-
-/* Column by column, runs of others first; from the third on they are differences to the one before
- * the last. */
-static gboolean fill(Field *f, const gchar *counts)
-{
-    const gint64 all = (gint64) f->width * f->height;
-    gint64 before[2] = {0}, at = 0, run;
-    guint n;
-
-    for (n = 0; *counts; n++) {
-        if (!read_number(&counts, &run))
-            return FALSE;
-        run += n > 2 ? before[n & 1] : 0;
-        if (run < 0 || run > all - at)
-            return FALSE;
-        if (n & 1)
-            fill_run(f, at, at + run);
-        before[n & 1] = run;
-        at += run;
-    }
-    return at == all;
-}
 
 /* Follows the edge between pixels with the mask on the right; what touches at a corner is apart.
  * Corners alone are kept. Returns its length in sides of pixels. */
@@ -140,7 +92,8 @@ gboolean polygon_append(GString *to, const gchar *counts, gint width, gint heigh
     Field field = {.cells = g_malloc0(bytes), .seen = g_malloc0(bytes), .width = width,
         .height = height, .stride = width + 2};
 
-    if (fill(&field, counts)) {
+    if (gst_sam_rle_paint(counts, field.cells + field.stride + 1, field.stride, width, height,
+        1)) {
         trace(&field, SPECK, to);
         if (to->len == before) { /* a speck is all that there is */
             memset(field.seen, 0, bytes);

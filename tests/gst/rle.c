@@ -170,9 +170,17 @@ check_label (const guint8 * labels, gint w, gint h, guint8 label)
 {
   GstSamRegion region;
   gchar *counts = encode (labels, w, h, label, &region);
-  guint8 *mask = decode (counts, w, h);
+  guint8 *mask = decode (counts, w, h), *painted = g_malloc (w * h + 9 * h);
   gint x, y, x0 = w, y0 = h, x1 = 0, y1 = 0;
   guint area = 0, wrong = 0;
+
+  memset (painted, 7, w * h + 9 * h);
+  fail_unless (gst_sam_rle_paint (counts, painted, w + 9, w, h, 1));
+  for (y = 0; y < h; y++) {
+    for (x = 0; x < w + 9; x++)
+      wrong += painted[y * (w + 9) + x] != (x < w && mask[y * w + x] ? 1 : 7);
+  }
+  g_free (painted);
 
   for (y = 0; y < h; y++) {
     for (x = 0; x < w; x++) {
@@ -212,6 +220,22 @@ GST_START_TEST (test_random_maps_come_back)
     g_free (labels);
   }
   g_rand_free (rand);
+}
+
+GST_END_TEST;
+
+/* Runs that are too short, too long, negative, cut off, or no runs at all. */
+GST_START_TEST (test_wrong_runs_are_refused)
+{
+  static const gchar *const wrong[] = { "", "3", "d0", "S11", "0T1", "0S",
+    "01M", "N", "0S1 ", "\xff", "oooooooooooo0" };
+  guint8 map[35];
+  guint i;
+
+  fail_unless (gst_sam_rle_paint ("0S1", map, 7, 7, 5, 1));
+  for (i = 0; i < G_N_ELEMENTS (wrong); i++)
+    fail_unless (!gst_sam_rle_paint (wrong[i], map, 7, 7, 5, 1),
+        "'%s' is taken for a mask of 7 x 5 pixels", wrong[i]);
 }
 
 GST_END_TEST;
@@ -291,6 +315,7 @@ rle_suite (void)
   tcase_set_timeout (tc, 120);
   tcase_add_test (tc, test_the_characters_are_those_of_pycocotools);
   tcase_add_test (tc, test_random_maps_come_back);
+  tcase_add_test (tc, test_wrong_runs_are_refused);
   tcase_add_test (tc, test_stretched_maps_take_the_heaviest_label);
   return suite;
 }

@@ -246,10 +246,10 @@ def read_all(tester):
         tester.ask('GET', f'/api/cameras/nobody{end}', 404)
     for end in ('999999.jpg', '0.jpg', '0.5.jpg', 'x.jpg', f'{2**64}.jpg', '1.mp4', 'x.mp4'):
         tester.ask('GET', f'/api/cameras/demo/events/{end}', 404)
-    for path in ('/mjpeg/nobody', '/annotations/nobody.json', '/annotations/nobody.jsonl', '/annotations/nobody.video.json', '/annotations/nobody.coco.zip', '/annotations/nobody.yolo.zip', '/camera/nobody/', '/nothing.js'):
+    for path in ('/mjpeg/nobody', '/annotations/nobody.json', '/annotations/nobody.jsonl', '/annotations/nobody.video.json', '/annotations/nobody.coco.zip', '/annotations/nobody.yolo.zip', '/annotations/nobody.davis.zip', '/camera/nobody/', '/nothing.js'):
         tester.ask('GET', path, 404)
     for path in ('/metrics', '/healthz', '/', f'/live-{program.port}/', '/main.js', '/style.css', '/cameras.js', '/events.js', '/annotations/demo.jsonl', '/annotations/demo.json',
-                 '/annotations/demo.video.json', '/annotations/demo.coco.zip', '/annotations/demo.yolo.zip', '/api/openapi.json'):
+                 '/annotations/demo.video.json', '/annotations/demo.coco.zip', '/annotations/demo.yolo.zip', '/annotations/demo.davis.zip', '/api/openapi.json'):
         if path.startswith('/live'):
             check(program.ask('GET', path)[0] == 200, f'{path} is not served')
         else:
@@ -283,7 +283,7 @@ def open_streams(tester):
 
 def wait(tester):
     """What there is not yet: nothing was tracked, and a camera that gives nothing."""
-    for end in ('json', 'jsonl', 'video.json', 'coco.zip', 'yolo.zip'):
+    for end in ('json', 'jsonl', 'video.json', 'coco.zip', 'yolo.zip', 'davis.zip'):
         tester.ask('GET', f'/annotations/demo.{end}', 503)
     tester.ask('POST', '/api/cameras', 201, {'name': 'away', 'source': '/dev/video97'})
     camera = tester.ask('GET', '/api/cameras/away', 200)

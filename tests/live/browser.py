@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The page in a headless browser: click a moving thing, correct, rename, save, remove, restore, download; on a phone, in
+"""The page in a headless browser: click a moving thing, correct, rename, save, remove, restore, download, record; on a phone, in
 the dark, by JPEGs. usage: browser.py BUILD OUT_FOLDER chromium|firefox     the screenshots stay in OUT_FOLDER"""
 import asyncio
 import http.server
 import importlib
 import json
 import os
+import pathlib
 import statistics
+import subprocess
 import sys
 import threading
 
@@ -257,6 +259,38 @@ async def download(tab, folder):
         check('annotations' in first if button == 'coco' else 'mask_time' in first, f'{name} holds {text[:200]}')
 
 
+async def record(tab, folder):
+    """A film of the page's picture with the mask on it, as the browser records it, plays."""
+    if await tab.run('document.getElementById("film").hidden'):
+        print('the browser cannot record')
+        return
+    for path in pathlib.Path(folder).glob('disc.2*'):
+        path.unlink()
+    await tab.run('document.getElementById("film").click()')
+    await tab.wait_for('/: [2-9] s/.test(document.getElementById("film").textContent)')
+    check(await tab.run('document.getElementById("film").getAttribute("aria-pressed")') == 'true', 'the button is not pressed')
+    await tab.run('document.getElementById("film").click()')
+    await tab.wait_for('document.getElementById("film").textContent === "Record film"')
+    for _ in range(200):
+        found = [path for path in pathlib.Path(folder).glob('disc.2*') if path.suffix in ('.mp4', '.webm') and path.stat().st_size]
+        if found:
+            break
+        await asyncio.sleep(0.1)
+    check(len(found) == 1, f'films are {found}')
+    shots = pathlib.Path(folder, 'film')
+    shots.mkdir(exist_ok=True)
+    for path in shots.iterdir():
+        path.unlink()
+    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={found[0]}', '!', 'decodebin', '!', 'videoconvert', '!', 'video/x-raw,format=RGB', '!',
+                    'jpegenc', '!', 'multifilesink', f'location={shots}/%03d.jpg'], check=True, timeout=60)
+    last = sorted(shots.iterdir())[-1]
+    from PIL import Image
+    with Image.open(last) as image:
+        red = sum(r > g + 60 and r > b + 60 for r, g, b in image.convert('RGB').getdata())
+        check(image.size == (640, 360) and len(list(shots.iterdir())) > 10, f'{len(list(shots.iterdir()))} frames of {image.size}')
+    check(red > 1000, f'{red} pixels of the film show the mask')
+
+
 async def use(tab, program, out):
     await begin(tab, program)
     check(await tab.run('location.search') == '', 'the address still shows the token')
@@ -287,6 +321,7 @@ async def use(tab, program, out):
     await tab.key('u')
     await tab.wait_for(f'{ROWS}.length === 1')
     await download(tab, out)
+    await record(tab, out)
     await remove_twice(tab, program)
     await tab.resize(390, 844, mobile=True)
     await tab.wait_for('document.documentElement.scrollWidth <= 390')

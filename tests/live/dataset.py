@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Data sets that are downloaded: each picture is of the frame that its masks are of, polygons enclose the same pixels as run
-lengths; over a restart, without room, beyond the bound. usage: dataset.py BUILD PYTHON_FOLDER     PYTHON_FOLDER may hold pycocotools"""
+lengths, and so do PNGs; over a restart, without room, beyond the bound. usage: dataset.py BUILD PYTHON_FOLDER     PYTHON_FOLDER may hold pycocotools"""
 import asyncio
 import http.client
 import io
@@ -102,6 +102,21 @@ def check_yolo(archive, found):
             check(off <= 0.01 * mask.sum(), f'a polygon of frame {number} has {off} other pixels than its mask of {mask.sum()}')
 
 
+def check_davis(archive, found):
+    """Videos of runs; each mask is that of COCO's file, by its index of the palette, which has DAVIS' colours."""
+    names = set(archive.namelist())
+    check(archive.read('ImageSets/2017/train.txt') == b'run1\n', f'videos are {archive.read("ImageSets/2017/train.txt")}')
+    check(json.loads(archive.read('objects.json')) == {'run1': {'1': NAME}}, f'objects are {archive.read("objects.json")}')
+    pictures = sorted(n for n in names if n.endswith('.jpg'))
+    check(pictures == [f'JPEGImages/480p/run1/{i:05}.jpg' for i in range(len(pictures))] and len(pictures) >= len(found), f'pictures are {pictures}')
+    check({n for n in names if n.endswith('.png')} == {n.replace('JPEGImages', 'Annotations').replace('jpg', 'png') for n in pictures}, f'masks are {names}')
+    for i, own in enumerate(found.values()):
+        mask = Image.open(io.BytesIO(archive.read(f'Annotations/480p/run1/{i:05}.png')))
+        check(mask.mode == 'P' and mask.size == (640, 360) and mask.getpalette()[:6] == [0, 0, 0, 128, 0, 0], f'a mask is {mask}')
+        wanted = own[0] if own else numpy.zeros((360, 640))
+        check((numpy.asarray(mask) == wanted).all(), f'the mask of picture {i} differs from that of COCO')
+
+
 def wait_for_pictures(program, n):
     async def wait():
         async with Page(program) as page:
@@ -116,7 +131,9 @@ def test_set(build, film):
     with Program(build, f'disc={film}', *ARGUMENTS, '--set', 'framerate=12', '--config', write_keys(film, 400, 128)) as program:
         told = wait_for_pictures(program, 8)
         check(told['pictureBytes'] > 1000 and told['mostPictureBytes'] == 128 << 20 and not told['lostPictures'], f'a page is told {told}')
-        check_yolo(fetch(program, 'yolo'), check_coco(fetch(program, 'coco')))
+        found = check_coco(fetch(program, 'coco'))
+        check_yolo(fetch(program, 'yolo'), found)
+        check_davis(fetch(program, 'davis'), found)
         for path in ('disc.zip', 'disc.yolo', 'disc.coco.zip.json', 'nobody.coco.zip'):
             check(program.get(f'/annotations/{path}')[0] == 404, f'{path} is there')
         check(program.get('/annotations/disc.coco.zip', token=False)[0] == 401, 'an archive needs no token')

@@ -25,8 +25,7 @@ function tell({ frames, bytes, seconds, pictures, pictureBytes, forgotten, mostB
 
 // Of a camera's state; hello says where the program keeps things.
 export function showAnnotations(camera, a, { folder, keepTracks }) {
-  link('coco-set', camera, 'coco.zip', a.pictures);
-  link('yolo-set', camera, 'yolo.zip', a.pictures);
+  for (const form of ['coco', 'yolo', 'davis']) link(`${form}-set`, camera, `${form}.zip`, a.pictures);
   link('coco', camera, 'json', a.frames);
   link('lines', camera, 'jsonl', a.frames);
   say($('kept'), tell(a));

@@ -21,6 +21,7 @@ const answers = new Answers(ask);
 const saves = later(() => import('./saves.js'), ({ Saves }) => new Saves(ask, tell));
 const words = later(() => import('./words.js'), ({ Words }) => new Words(ask));
 const zones = later(() => import('./zones.js'), ({ Zones }) => new Zones(ask, view, () => setTool('select')));
+const film = later(() => import('./film.js'), ({ Film }) => new Film(view, tell));
 const hover = new Hover(view, link);
 const pointer = new Pointer(view, { prompt, select: (id) => objects.select(id), look: (at) => hover.at(at),
   draw: (act) => zones.use((it) => it.draws && act(it)) });
@@ -159,6 +160,7 @@ function showLarge() {
   else $('large').closest('section').requestFullscreen?.();
 }
 $('large').hidden = !document.fullscreenEnabled;
+$('film').hidden = !window.MediaRecorder;
 
 function setLooks() {
   view.looks.opacity = $('opacity').value / 100;
@@ -229,6 +231,7 @@ const clicks = {
   clear,
   'open-saves': () => saves.use((it) => it.toggle()),
   large: showLarge,
+  film: () => film.use((it) => it.toggle(camera)),
 };
 for (const [id, act] of Object.entries(clicks)) $(id).addEventListener('click', act);
 for (const [id, choose] of Object.entries({ cameras: watch, modes: setMode, hands: setTool, draw: setTool, draft }))

@@ -37,6 +37,7 @@ export class View {
   #asked = false;
   looks = new Drawing($('overlay'));
   shown = null; // {time, masks, width, height}
+  film = null; // is called with where the picture lies whenever it was drawn; with null: it is another one
 
   constructor() {
     new ResizeObserver(() => this.redraw()).observe(stage);
@@ -45,6 +46,7 @@ export class View {
 
   // Another camera, or its video begins anew.
   reset() {
+    this.film?.(null);
     this.#held.splice(0).forEach((frame) => this.#pool.push(frame.canvas));
     this.#masks = [];
     this.#arrivals = [];
@@ -242,5 +244,6 @@ export class View {
     const age = masks ? Math.max(since(time, masks), 0) : 0;
     if (preview && Math.abs(since(time, preview)) > stalePreview) this.looks.preview = null;
     this.looks.draw(box, this.#fit(box), masks, age, this.#gone);
+    this.film?.(this.#fit(box));
   }
 }
