@@ -2,17 +2,10 @@
 #ifndef __GST_SAM_CAPTION_H__
 #define __GST_SAM_CAPTION_H__
 
+#include "gstsamcaptionstyle.h"
 #include "gstsamdrawing.h"
 
 G_BEGIN_DECLS
-
-/* What is asked for beside the objects. */
-typedef struct
-{
-  gchar *text;                  /* a GRefString; NULL: none */
-  gdouble bar;                  /* opacity of the bar of time; 0: none */
-  GstClockTime mark;            /* a time to mark on it; NONE: none */
-} GstSamCaptionStyle;
 
 /* Where the bar is in the frame. One without a duration takes no clicks. */
 typedef struct

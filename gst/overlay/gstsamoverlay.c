@@ -10,7 +10,8 @@
  * Behind several trackers each has colours of its own. Outlines are antialiased
  * and have a dark contour.
  *
- * #GstSamOverlay:text and #GstSamOverlay:time-bar are drawn in front of that.
+ * #GstSamOverlay:preview, #GstSamOverlay:text and #GstSamOverlay:time-bar are
+ * drawn in front of that.
  *
  * Frames with memory:CUDAMemory are drawn on where they are, by the GPU.
  *
@@ -49,6 +50,7 @@
 #include "gstsamcaption.h"
 #include "gstsamcompose.h"
 #include "gstsamhide.h"
+#include "gstsamhint.h"
 
 #define COMPOSITION GST_CAPS_FEATURE_META_GST_VIDEO_OVERLAY_COMPOSITION
 
@@ -81,6 +83,7 @@ struct _GstSamOverlay
                                  * is to be asked with the next frame */
   GstSamHide hide;
   GstSamCaption caption;
+  GstSamHint hint;
   GstClockTime time;            /* of the last frame */
   GstSamReport *report;
 };
@@ -98,11 +101,9 @@ enum
   PROP_DRAW_SCORES,
   PROP_DIM_STALE,
   PROP_DRAW_POINTS,
-  PROP_TEXT,
-  PROP_TIME_BAR,
-  PROP_TIME_MARK,
   PROP_STATS,
-  PROP_HIDING,                  /* and those that follow it */
+  PROP_CAPTION,                 /* and those that follow it */
+  PROP_HIDING = PROP_CAPTION + GST_SAM_CAPTION_NUM,     /* likewise */
 };
 
 #define SETTABLE (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | \
@@ -114,9 +115,9 @@ G_DEFINE_TYPE_WITH_CODE (GstSamOverlay, gst_sam_overlay,
 GST_ELEMENT_REGISTER_DEFINE (samoverlay, "samoverlay", GST_RANK_NONE,
     GST_TYPE_SAM_OVERLAY);
 
-/* The selection and the text of a frame are its own: properties may change
+/* The selection and the captions of a frame are its own: properties may change
  * meanwhile. Drop them with gst_sam_selection_unref() and
- * g_ref_string_release(). */
+ * gst_sam_caption_style_clear(). */
 static void
 take_styles (GstSamOverlay * self, GstSamPaintStyle * style,
     GstSamHideStyle * hiding, GstSamCaptionStyle * captions)
@@ -124,9 +125,7 @@ take_styles (GstSamOverlay * self, GstSamPaintStyle * style,
   gst_sam_object_lock (self);
   *style = self->style;
   gst_sam_hide_style_copy (hiding, &self->hiding);
-  *captions = self->captions;
-  if (captions->text)
-    g_ref_string_acquire (captions->text);
+  gst_sam_caption_style_copy (captions, &self->captions);
   gst_sam_object_unlock (self);
   style->selection = hiding->selection;
   style->has_bar = captions->bar > 0;
@@ -513,13 +512,23 @@ get_stream_time (GstSamOverlay * self, GstBuffer * buf)
 
 /* What is in front of all else. */
 static GstFlowReturn
+draw_in_front (GstSamOverlay * self, GstSamDrawing * drawing, GstBuffer * buf)
+{
+  gchar *why = NULL;
+  const gboolean on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf,
+      &self->info, &why);
+
+  warn (self, why);
+  return draw (self, drawing, buf, on_gpu);
+}
+
+static GstFlowReturn
 draw_captions (GstSamOverlay * self, GstBuffer * buf,
     const GstSamCaptionStyle * style)
 {
   gint64 duration = -1;
-  gchar *why = NULL;
-  gboolean on_gpu, any;
   GstSamBar bar;
+  gboolean any;
 
   if (style->bar > 0)
     gst_pad_peer_query_duration (GST_BASE_TRANSFORM_SINK_PAD (self),
@@ -531,11 +540,7 @@ draw_captions (GstSamOverlay * self, GstBuffer * buf,
   bar.pressed = self->bar.pressed;
   self->bar = bar;
   gst_sam_object_unlock (self);
-  if (!any)
-    return GST_FLOW_OK;
-  on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info, &why);
-  warn (self, why);
-  return draw (self, &self->caption.drawing, buf, on_gpu);
+  return any ? draw_in_front (self, &self->caption.drawing, buf) : GST_FLOW_OK;
 }
 
 static GstFlowReturn
@@ -554,10 +559,13 @@ gst_sam_overlay_transform_ip (GstBaseTransform * base, GstBuffer * buf)
   take_styles (self, &style, &hiding, &captions);
   ret = gst_sam_hide_style_draws (&hiding) ? draw_metas (self, buf, &style) :
       hide (self, buf, &hiding);
+  if (ret == GST_FLOW_OK &&
+      gst_sam_hint_compose (&self->hint, captions.preview, &self->info))
+    ret = draw_in_front (self, &self->hint.drawing, buf);
   if (ret == GST_FLOW_OK)
     ret = draw_captions (self, buf, &captions);
   gst_sam_selection_unref (hiding.selection);
-  g_clear_pointer (&captions.text, g_ref_string_release);
+  gst_sam_caption_style_clear (&captions);
   return ret;
 }
 
@@ -665,19 +673,8 @@ gst_sam_overlay_set_property (GObject * object, guint id, const GValue * value,
     case PROP_DRAW_POINTS:
       style->points = g_value_get_boolean (value);
       break;
-    case PROP_TEXT:
-      g_clear_pointer (&self->captions.text, g_ref_string_release);
-      if (g_value_get_string (value))
-        self->captions.text = g_ref_string_new (g_value_get_string (value));
-      break;
-    case PROP_TIME_BAR:
-      self->captions.bar = g_value_get_double (value);
-      break;
-    case PROP_TIME_MARK:
-      self->captions.mark = g_value_get_uint64 (value);
-      break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      gst_sam_caption_style_set (&self->captions, id - PROP_CAPTION, value);
       break;
   }
   gst_sam_object_unlock (self);
@@ -731,17 +728,8 @@ gst_sam_overlay_get_property (GObject * object, guint id, GValue * value,
     case PROP_DRAW_POINTS:
       g_value_set_boolean (value, style->points);
       break;
-    case PROP_TEXT:
-      g_value_set_string (value, self->captions.text);
-      break;
-    case PROP_TIME_BAR:
-      g_value_set_double (value, self->captions.bar);
-      break;
-    case PROP_TIME_MARK:
-      g_value_set_uint64 (value, self->captions.mark);
-      break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+      gst_sam_caption_style_get (&self->captions, id - PROP_CAPTION, value);
       break;
   }
   gst_sam_object_unlock (self);
@@ -759,7 +747,8 @@ gst_sam_overlay_finalize (GObject * object)
   gst_sam_hide_style_clear (&self->hiding);
   gst_sam_drawing_clear (&self->drawing);
   gst_sam_caption_clear (&self->caption);
-  g_clear_pointer (&self->captions.text, g_ref_string_release);
+  gst_sam_hint_clear (&self->hint);
+  gst_sam_caption_style_clear (&self->captions);
   g_free (self->report);
   G_OBJECT_CLASS (parent_class)->finalize (object);
 }
@@ -802,50 +791,6 @@ install_properties (GObjectClass * klass)
       g_param_spec_boxed ("stats", "Stats",
           "Numbers of frames changed, held and covered as a whole",
           GST_TYPE_STRUCTURE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
-}
-
-static void
-install_captions (GObjectClass * klass)
-{
-  /**
-   * GstSamOverlay:text:
-   *
-   * A text to write in the upper left corner, in front of all else: lines
-   * divided by line breaks, columns by a tab. What is too long is wrapped; what
-   * does not fit on three quarters of the frame is left out.
-   *
-   * Since: 0.1
-   */
-  g_object_class_install_property (klass, PROP_TEXT,
-      g_param_spec_string ("text", "Text",
-          "Text to write in the upper left corner", NULL, SETTABLE));
-  /**
-   * GstSamOverlay:time-bar:
-   *
-   * Opacity of a bar along the lower edge that shows the frame's time in its
-   * stream, 0 for none. A press of the left mouse button on it, moves while it
-   * is held, and its release become element messages `samoverlay-time-bar`:
-   * `event` (string: `press`, `move`, `release`) and `position` (uint64), the
-   * stream time at that place. Elements upstream do not see these clicks.
-   *
-   * Since: 0.1
-   */
-  g_object_class_install_property (klass, PROP_TIME_BAR,
-      g_param_spec_double ("time-bar", "Time bar",
-          "Opacity of a bar that shows the time of the frame", 0, 1, 0,
-          SETTABLE | GST_PARAM_CONTROLLABLE));
-  /**
-   * GstSamOverlay:time-mark:
-   *
-   * A stream time to mark on the bar, such as that of a seek that has not ended
-   * yet; 18446744073709551615 (GST_CLOCK_TIME_NONE) for none.
-   *
-   * Since: 0.1
-   */
-  g_object_class_install_property (klass, PROP_TIME_MARK,
-      g_param_spec_uint64 ("time-mark", "Time mark",
-          "Stream time to mark on the bar, in nanoseconds", 0, G_MAXUINT64,
-          GST_CLOCK_TIME_NONE, SETTABLE));
 }
 
 static void
@@ -954,7 +899,7 @@ gst_sam_overlay_class_init (GstSamOverlayClass * klass)
   gobject_class->finalize = gst_sam_overlay_finalize;
   install_properties (gobject_class);
   install_switches (gobject_class);
-  install_captions (gobject_class);
+  gst_sam_caption_style_install (gobject_class, PROP_CAPTION);
   gst_sam_hide_style_install (gobject_class, PROP_HIDING);
 
   gst_sam_filter_class_init (base_class,

@@ -143,7 +143,8 @@ answer (GstSamTrack * self, const GstSamPrompt * from, GstStructure * s,
   status = sam_tracker_preview (self->tracker, &prompt, &mask.labels, &preview,
       error);
   gst_structure_set (s, "running-time", G_TYPE_UINT64,
-      passed ? passed->start : GST_CLOCK_TIME_NONE, NULL);
+      passed ? passed->start : GST_CLOCK_TIME_NONE,
+      "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, NULL);
   if (status == SAM_OK) {
     add_answer (s, &preview, &mask);
   } else {

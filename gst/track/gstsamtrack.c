@@ -323,6 +323,12 @@ gst_sam_track_sink_event (GstBaseTransform * base, GstEvent * event)
         gst_event_unref (event);
         return TRUE;
       }
+      if (gst_event_has_name (event, "samtrack-preview")) {
+        if (self->tracker && GST_EVENT_IS_SERIALIZED (event))
+          gst_sam_worker_serve (&self->worker, self);
+        gst_event_unref (event);
+        return TRUE;
+      }
       break;
     case GST_EVENT_STREAM_START:
       gst_sam_track_reset (self);

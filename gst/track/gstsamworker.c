@@ -316,6 +316,8 @@ gst_sam_worker_ask (GstSamWorker * worker, const GstSamPrompt * prompt)
 void
 gst_sam_worker_serve (GstSamWorker * worker, GstSamTrack * self)
 {
+  if (worker->thread)
+    return;                     /* it does it by itself */
   gst_sam_mutex_lock (&worker->lock);
   run_preview (worker, self);
   gst_sam_mutex_unlock (&worker->lock);

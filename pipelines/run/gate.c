@@ -97,6 +97,16 @@ static gboolean is_behind(GstBuffer *buffer)
     return found;
 }
 
+static gboolean has_current(GstBuffer *buffer)
+{
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, "GstSamTrackMeta");
+    guint64 current = 0;
+
+    if (meta)
+        gst_structure_get_uint64(gst_custom_meta_get_structure(meta), "current", &current);
+    return current > 0;
+}
+
 /* Behind the tracker, ahead of what is drawn. A frame that is drawn again must still be the
  * newest one. */
 static GstPadProbeReturn on_drawn(GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -117,6 +127,7 @@ static GstPadProbeReturn on_drawn(GstPad *pad, GstPadProbeInfo *info, gpointer d
         gst_buffer_replace(&gate->shown, buffer);
     gate->position = streams_get_time(pad, buffer);
     gate->duration = get_duration(pad, buffer);
+    gate->has_current = has_current(buffer);
     gate->landed += gate->landing;
     gate->landing = FALSE;
     gate->repeats = gate->is_repeating ? gate->repeats + 1 : 0;
@@ -190,12 +201,28 @@ static void repeat_frame(Gate *gate)
     g_mutex_lock(&gate->lock);
 }
 
+/* Where the streaming thread tracks, and holds frames back here, previews are answered when the
+ * tracker is told to. */
+static void serve(Gate *gate)
+{
+    GstPad *pad = gst_element_get_static_pad(gate->track, "sink");
+
+    gate->serve = FALSE;
+    g_mutex_unlock(&gate->lock);
+    gst_pad_send_event(pad, gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM,
+        gst_structure_new_empty("samtrack-preview")));
+    gst_object_unref(pad);
+    g_mutex_lock(&gate->lock);
+}
+
 /* With the lock held, which is released meanwhile. */
 static void wait_while(Gate *gate, const gboolean *held)
 {
     while (*held && !gate->steps && !gate->stopped && !gate->flushing) {
         if (gate->repeat && gate->entered)
             repeat_frame(gate);
+        else if (gate->serve)
+            serve(gate);
         else
             g_cond_wait(&gate->wake, &gate->lock);
     }
@@ -429,6 +456,11 @@ void gate_repeat(Gate *gate)
     g_mutex_unlock(&gate->lock);
 }
 
+void gate_serve(Gate *gate)
+{
+    set(gate, &gate->serve, gate->is_file);
+}
+
 void gate_redraw(Gate *gate)
 {
     set(gate, &gate->redraw, gate->is_file);
@@ -447,6 +479,7 @@ void gate_look(Gate *gate, GateView *view)
     view->linked = gate->linked;
     view->paused = gate->paused;
     view->at_end = gate->at_end;
+    view->has_current = gate->has_current;
     view->landed = gate->landed;
     view->missed = gate->missed;
     view->position = gate->position;

@@ -33,6 +33,8 @@ typedef struct {
     gboolean repeat;           /* the last frame is to be tracked again */
     guint repeats;             /* how often it was, one after the other */
     gboolean redraw;
+    gboolean serve;            /* a preview waits for an answer */
+    gboolean has_current;      /* on the last frame there is an object that clicks are for */
     GstClockTime until, next_until; /* stream time: of frames before it only the last one passes */
     GstBuffer *candidate;      /* the last one of these so far */
     GstBuffer *entered;        /* the last frame that went to the tracker */
@@ -50,7 +52,7 @@ typedef struct {
 
 /* What is seen of it at one time. */
 typedef struct {
-    gboolean linked, paused, at_end;
+    gboolean linked, paused, at_end, has_current;
     guint landed, missed;
     GstClockTime position, duration;
 } GateView;
@@ -75,6 +77,8 @@ void gate_pause(Gate *gate, gboolean paused);
 void gate_step(Gate *gate);
 /* The frame that is shown is to be tracked again, since there is a prompt for it. */
 void gate_repeat(Gate *gate);
+/* A preview that was asked for is to be answered in a pause, too. */
+void gate_serve(Gate *gate);
 /* Draws the picture again, with what the overlay has now: soon, or before it returns. */
 void gate_redraw(Gate *gate);
 void gate_draw(Gate *gate);

@@ -9,6 +9,7 @@
 /* The bar is there so long after the last key or move, and takes so long to fade. */
 #define BAR_US (3 * G_USEC_PER_SEC)
 #define FADE_US (G_USEC_PER_SEC / 2)
+#define BAR_TOP 0.9 /* it is in the lowest tenth of the picture */
 #define JUMP (5 * GST_SECOND)
 /* A seek begins so long before its target, in order to find the last frame before that. */
 #define LEAD (GST_SECOND / 5)
@@ -389,6 +390,7 @@ static gboolean on_tick(gpointer data)
     if (player->release && !player->seeking)
         gst_pad_push_event(player->keys, g_steal_pointer(&player->release));
     drop_old_notes(player, view.linked);
+    hover_tick(&player->hover);
     update(player);
     return G_SOURCE_CONTINUE;
 }
@@ -485,8 +487,25 @@ static const Key *find_key(const Player *player, GstEvent *event)
 typedef struct {
     Player *player;
     const Key *key; /* NULL: the mouse, or a key of somebody else */
-    gboolean is_click;
+    GstNavigationEventType type;
+    gdouble x, y; /* of the mouse, fractions of the picture; < 0: not known */
 } Act;
+
+/* What a click would take is shown where one would begin an object: not on the bar, nor while
+ * something is drawn or typed. */
+static void hover(Player *player, const Act *act)
+{
+    const gboolean on_bar = player->bar > 0 && act->y > BAR_TOP;
+
+    if (act->type == GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS)
+        player->is_pressed = TRUE;
+    if (act->type == GST_NAVIGATION_EVENT_MOUSE_BUTTON_RELEASE)
+        player->is_pressed = FALSE;
+    if (act->type != GST_NAVIGATION_EVENT_MOUSE_MOVE || player->is_pressed || on_bar)
+        hover_end(&player->hover);
+    else
+        hover_move(&player->hover, act->x, act->y);
+}
 
 static gboolean on_act(gpointer data)
 {
@@ -496,11 +515,28 @@ static gboolean on_act(gpointer data)
     if (!player->pipeline)
         return G_SOURCE_REMOVE;
     player->active_us = g_get_monotonic_time();
-    player->clicked |= act->is_click;
+    player->clicked |= act->type == GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS;
+    hover(player, act);
     if (act->key)
         act->key->act(player);
     update(player);
     return G_SOURCE_REMOVE;
+}
+
+static void find_place(GstPad *pad, GstEvent *event, Act *act)
+{
+    GstCaps *caps = gst_pad_get_current_caps(pad);
+    const GstStructure *format = caps ? gst_caps_get_structure(caps, 0) : NULL;
+    gint width = 0, height = 0;
+
+    if (format)
+        gst_structure_get(format, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, NULL);
+    gst_clear_caps(&caps);
+    if (width < 1 || height < 1 ||
+        !gst_navigation_event_parse_mouse_move_event(event, &act->x, &act->y))
+        return;
+    act->x /= width;
+    act->y /= height;
 }
 
 /* In the window's thread. */
@@ -519,7 +555,9 @@ static GstPadProbeReturn on_navigation(GstPad *pad, GstPadProbeInfo *info, gpoin
         key = find_key(player, event);
     act = g_new(Act, 1);
     *act = (Act) {player, type == GST_NAVIGATION_EVENT_KEY_PRESS ? key : NULL,
-        type == GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS};
+        type, -1, -1};
+    if (type == GST_NAVIGATION_EVENT_MOUSE_MOVE)
+        find_place(pad, event, act);
     g_main_context_invoke_full(NULL, G_PRIORITY_DEFAULT, on_act, act, g_free);
     return key ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
 }
@@ -558,6 +596,8 @@ void player_hear(Player *player, GstMessage *of)
         tell_state(player, message);
     else if (gst_structure_has_name(message, "samtrack-answers"))
         tell_answer(player, message);
+    else if (gst_structure_has_name(message, "samtrack-preview"))
+        hover_take(&player->hover, message);
     else if (gst_structure_has_name(message, "samoverlay-time-bar") &&
         gst_structure_get_clock_time(message, "position", &position) &&
         (!player->seeking || position != player->goal))
@@ -573,6 +613,7 @@ void player_start(Player *player, Pipeline *pipeline, GMainLoop *loop, gboolean 
     player->loop = loop;
     player->is_file = is_file;
     player->overlay = gst_bin_get_by_name(GST_BIN(pipeline->bin), "overlay");
+    player->hover = (Hover) {.gate = &pipeline->gate, .overlay = player->overlay};
     player->goal = player->mark = GST_CLOCK_TIME_NONE;
     player->active_us = g_get_monotonic_time();
     player->keys = gst_element_get_static_pad(sink, "sink");

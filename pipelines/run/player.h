@@ -4,6 +4,7 @@
 #ifndef RUN_PLAYER_H
 #define RUN_PLAYER_H
 
+#include "hover.h"
 #include "pipeline.h"
 
 #define PLAYER_NOTES 3
@@ -23,6 +24,9 @@ typedef struct {
     GstEvent *release;      /* of the mouse, that reached nobody; NULL: none */
     gint changed;           /* atomic, any thread: an update is on its way */
     gint64 active_us;       /* the last key or move of the mouse, monotonic */
+
+    Hover hover;
+    gboolean is_pressed;    /* a button of the mouse */
 
     gboolean help;
     Note note[PLAYER_NOTES]; /* the newest one is the last */

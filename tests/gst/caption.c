@@ -362,6 +362,79 @@ GST_START_TEST (test_formats_and_sizes)
 
 GST_END_TEST;
 
+/* An answer of samtrack to a preview, on a frame of @width x @height: a box. */
+static GstStructure *
+new_preview (gint width, gint height, gint x, gint y, gint w, gint h)
+{
+  GstCaps *caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
+      "GRAY8", "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, NULL);
+  GstBuffer *buf = gst_buffer_new_allocate (NULL, width * height, NULL);
+  GstStructure *s;
+  GstSample *mask;
+  gint row;
+
+  gst_buffer_memset (buf, 0, 0, width * height);
+  for (row = y; row < y + h; row++)
+    gst_buffer_memset (buf, row * width + x, 1, w);
+  mask = gst_sample_new (buf, caps, NULL, NULL);
+  s = gst_structure_new ("samtrack-preview", "number", G_TYPE_UINT64,
+      G_GUINT64_CONSTANT (1), "width", G_TYPE_INT, width, "height", G_TYPE_INT,
+      height, "x", G_TYPE_INT, x, "y", G_TYPE_INT, y, "w", G_TYPE_INT, w,
+      "h", G_TYPE_INT, h, "mask", GST_TYPE_SAMPLE, mask, NULL);
+  gst_sample_unref (mask);
+  gst_buffer_unref (buf);
+  gst_caps_unref (caps);
+  return s;
+}
+
+/* White along the edges of the box, paler inside, nothing elsewhere; also where
+ * the answer is of a frame of another size. */
+GST_START_TEST (test_preview)
+{
+  static const gint x = 160, y = 90, w = 240, h = 120;
+  GstHarness *harness = begin ("samoverlay", GST_VIDEO_FORMAT_GRAY8, WIDTH,
+      HEIGHT, GST_CLOCK_TIME_NONE);
+  guint8 *pixels = g_malloc (WIDTH * HEIGHT);
+  GstStructure *s;
+  gint divide, column, row;
+
+  for (divide = 1; divide <= 2; divide++) {
+    s = new_preview (WIDTH / divide, HEIGHT / divide, x / divide, y / divide,
+        w / divide, h / divide);
+    g_object_set (harness->element, "preview", s, NULL);
+    gst_structure_free (s);
+    show_gray (harness, 0, pixels);
+    for (row = 0; row < HEIGHT; row++) {
+      for (column = 0; column < WIDTH; column++) {
+        const gint in = MIN (MIN (column - x, x + w - 1 - column),
+            MIN (row - y, y + h - 1 - row));
+        const guint8 found = pixels[row * WIDTH + column];
+
+        /* lines are 2 px wide with a contour of 2; corners are round */
+        fail_unless (in > -7 || found == GROUND, "%d,%d is %u", column, row,
+            found);
+        fail_unless (in < 7 || (found > GROUND && found < 150), "%d,%d is %u",
+            column, row, found);
+      }
+    }
+    for (column = x + 20; column < x + w - 20; column++)
+      fail_unless (MAX (pixels[(y - 1) * WIDTH + column],
+              pixels[y * WIDTH + column]) > 200);
+  }
+  s = gst_structure_new_empty ("samtrack-preview"); /* without a mask */
+  for (divide = 0; divide < 2; divide++) {
+    g_object_set (harness->element, "preview", divide ? NULL : s, NULL);
+    show_gray (harness, 0, pixels);
+    for (column = 0; column < WIDTH * HEIGHT; column++)
+      fail_unless (pixels[column] == GROUND);
+  }
+  gst_structure_free (s);
+  g_free (pixels);
+  gst_harness_teardown (harness);
+}
+
+GST_END_TEST;
+
 static Suite *
 caption_suite (void)
 {
@@ -373,6 +446,7 @@ caption_suite (void)
   tcase_add_test (tc, test_opacity);
   tcase_add_test (tc, test_mark);
   tcase_add_test (tc, test_texts);
+  tcase_add_test (tc, test_preview);
   tcase_add_loop_test (tc, test_formats_and_sizes, 0, 8);
   return s;
 }

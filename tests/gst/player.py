@@ -10,6 +10,7 @@ of the programs is missing.
 """
 
 import fcntl
+import math
 import os
 import re
 import shutil
@@ -151,6 +152,11 @@ class Shot:
             x += 20
         return x - 20
 
+    def is_hinted(self):
+        """Whether the disc has a white outline."""
+        points = [(math.cos(a * math.pi / 12), math.sin(a * math.pi / 12)) for a in range(24)]
+        return sum(any(min(self.at(round(DISC[0] + r * x), round(DISC[1] + r * y))) > 200 for r in range(RADIUS - 6, RADIUS + 7)) for x, y in points) > 18
+
     def is_masked(self):
         return max(abs(a - b) for a, b in zip(self.at(DISC[0] - 25, DISC[1] + 20), DISC[2])) > 24
 
@@ -232,6 +238,11 @@ def use_bar(desk):
 def click_in_a_pause(desk):
     """The mask is there on the frame that was clicked, and goes with it over seeks."""
     number = desk.look().number()
+    desk.type("mousemove", *DISC[:2])
+    wait_for(desk, "the mouse shows what a click would take", lambda shot: shot.is_hinted() and shot.number() == number)
+    desk.keep("1-hover")
+    desk.keys("Shift_L")
+    wait_for(desk, "until a key is pressed", lambda shot: not shot.is_hinted())
     desk.type("mousemove", *DISC[:2], "click", 1)
     wait_for(desk, "a click in a pause is answered", lambda shot: shot.is_masked() and shot.text_width() > 300)
     wait_for_frame(desk, "on the frame that is shown", number)

@@ -178,6 +178,39 @@ GST_START_TEST (test_answers_not_live)
 
 GST_END_TEST;
 
+/* Frames are held back, as in a pause: an event has the request served. */
+GST_START_TEST (test_pause)
+{
+  Rig rig = open_rig (FALSE, 8, TRUE);
+  GstStructure *s = NULL;
+  guint64 number;
+
+  run_until (&rig, 4);
+  number = ask (&rig, POINT);
+  while (!s) {
+    GstMessage *message;
+
+    fail_unless (gst_harness_push_event (rig.h, gst_event_new_custom
+            (GST_EVENT_CUSTOM_DOWNSTREAM,
+                gst_structure_new_empty ("samtrack-preview"))));
+    message = gst_bus_timed_pop_filtered (rig.bus, 10 * GST_MSECOND,
+        GST_MESSAGE_ELEMENT);
+    if (message && gst_message_has_name (message, "samtrack-preview"))
+      s = gst_structure_copy (gst_message_get_structure (message));
+    g_clear_pointer (&message, gst_message_unref);
+  }
+  fail_unless_equals_uint64 (sam_get_uint64 (s, "number"), number);
+  fail_unless_equals_uint64 (sam_get_uint64 (s, "running-time"),
+      (rig.frame - 1) * FRAME_TIME);
+  fail_unless_equals_int (sam_get_int (s, "width"), WIDTH);
+  fail_unless_equals_int (sam_get_int (s, "height"), HEIGHT);
+  check_box (s, 0.5, 0.5);
+  gst_structure_free (s);
+  close_rig (&rig);
+}
+
+GST_END_TEST;
+
 /* The newest request is served, then none for a while. */
 GST_START_TEST (test_newest)
 {
@@ -318,6 +351,7 @@ preview_suite (void)
   gst_sam_meta_register ();
   tcase_add_test (tc, test_answers);
   tcase_add_test (tc, test_answers_not_live);
+  tcase_add_test (tc, test_pause);
   tcase_add_test (tc, test_newest);
   tcase_add_test (tc, test_busy);
   tcase_add_test (tc, test_refused);
