@@ -59,6 +59,7 @@ struct Hub {
     guint push, pushes;
     guint64 last_number;
     gboolean webrtc;
+    GThread *warming; /* what it needs; NULL: nothing */
     Rate told; /* of what pages do, in the log */
     HubCounts counts;
 };
@@ -619,6 +620,7 @@ Hub *hub_new(const Settings *settings, GPtrArray *rooms)
     hub->times = g_new0(Times, MAX(rooms->len, 1));
     hub->drawings = g_ptr_array_new_with_free_func(free_drawing);
     hub->webrtc = webrtc_is_possible();
+    hub->warming = hub->webrtc ? webrtc_warm_up() : NULL;
     hub->push = g_timeout_add(PUSH_MS, push, hub);
     return hub;
 }
@@ -660,6 +662,8 @@ void hub_close(Hub *hub)
 void hub_free(Hub *hub)
 {
     hub_close(hub);
+    if (hub->warming)
+        g_thread_join(hub->warming);
     g_ptr_array_unref(hub->viewers);
     g_ptr_array_unref(hub->drawings);
     g_free(hub->times);

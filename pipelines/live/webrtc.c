@@ -213,19 +213,38 @@ static gboolean on_message(GstBus *bus, GstMessage *message, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+static const gchar *const elements[] = {"webrtcbin", "nicesink", "dtlsenc", "dtlsdec", "srtpenc",
+    "rtph264pay"};
+
 gboolean webrtc_is_possible(void)
 {
-    static const gchar *const names[] = {"webrtcbin", "nicesink", "dtlsenc", "srtpenc",
-        "rtph264pay"};
     gsize i;
 
-    for (i = 0; i < G_N_ELEMENTS(names); i++) {
-        GstElementFactory *factory = gst_element_factory_find(names[i]);
+    for (i = 0; i < G_N_ELEMENTS(elements); i++) {
+        GstElementFactory *factory = gst_element_factory_find(elements[i]);
         if (!factory)
             return FALSE;
         gst_object_unref(factory);
     }
     return TRUE;
+}
+
+static gpointer warm_up(gpointer data)
+{
+    gsize i;
+
+    for (i = 0; i < G_N_ELEMENTS(elements); i++) {
+        GstElement *element = gst_element_factory_make(elements[i], NULL);
+
+        if (element)
+            gst_object_unref(gst_object_ref_sink(element));
+    }
+    return NULL;
+}
+
+GThread *webrtc_warm_up(void)
+{
+    return g_thread_try_new("webrtc-warm", warm_up, NULL, NULL);
 }
 
 /* An address of the server for viewers to reach it at; and no UPnP: libnice would ask the router

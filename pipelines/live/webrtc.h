@@ -13,6 +13,11 @@ typedef void (*WebrtcSend)(const gchar *message, gpointer user);
 /* Whether the elements are installed. */
 gboolean webrtc_is_possible(void);
 
+/* Loads them in a thread, to be joined, and has DTLS make its key pair, one for all viewers: a
+ * quarter of a second of a processor that the first viewer would wait for. NULL: there is no
+ * thread, and that one waits. */
+GThread *webrtc_warm_up(void);
+
 /* Makes an offer and sends it. @masks: they are drawn into the video. @address: the one to be found
  * at; NULL: all of this machine. NULL is returned if the pipeline does not start. `send` is not
  * called any more after webrtc_free(). */

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """How far masks are beside their things on the screen: the page of samtrack-live shows the demo's scene in Chromium, and looks at
 it are compared with the scene's truth. usage: insync.py BUILD [LOOKS [KEY=VALUE ...]]     keys are those of a camera; prints a line of JSON: for sync and live the median
-distance of the middles of ball and mask, px of 640x360, and the figures of the page; exit status 77: something is missing"""
+distance of the middles of ball and mask, px of 640x360, and the figures of the page. model_px is that of the mask which the program has kept of the frame that is seen: the model's part. page_px
+is the distance of that mask's middle from that of what the page draws on the frame: the page's part. exit status 77: something is missing"""
 import asyncio
 import base64
 import io
@@ -11,7 +12,9 @@ import os
 import pathlib
 import statistics
 import sys
+import tempfile
 import time
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
 import chromium
@@ -99,26 +102,58 @@ async def look(tab, mode, looks):
 
 async def take_looks(build, looks, keys):
     settings = [word for key in keys for word in ('--set', key)]
-    with Program(build, '--demo', '--initial-prompt', 'point,x=%d,y=%d' % BALL, *settings) as program:
+    with tempfile.NamedTemporaryFile('w', suffix='.conf') as file:
+        file.write('[live]\npictures-every=0\n')  # of each tracked frame
+        file.flush()
+        program = Program(build, '--demo', '--config', file.name, '--initial-prompt', 'point,x=%d,y=%d' % BALL, *settings)
+    with program:
         async with chromium.Tab(1320, 860) as tab:
             await tab.open(program.page)
             await tab.wait_for('document.getElementById("stage").classList.contains("shown")', 60)
             await tab.run('document.getElementById("opacity").value = 100, '
                           'document.getElementById("opacity").dispatchEvent(new Event("input"))')
-            return {mode: await look(tab, mode, looks) for mode in ('sync', 'live')}
+            taken = {mode: await look(tab, mode, looks) for mode in ('sync', 'live')}
+            status, data, _ = program.ask('GET', '/annotations/demo.davis.zip')
+            return taken, zipfile.ZipFile(io.BytesIO(data)) if status == 200 else None
 
 
-def compare(taken, pictures, middles):
-    apart, seen = [], set()
+def find_frame(small, pictures):
+    """The scene's frame that a small picture is of; None: none is like it."""
+    unlike = np.sqrt(((pictures - small) ** 2).mean((1, 2, 3)))
+    frame = int(np.argmin(unlike))
+    return frame if unlike[frame] <= MOST_UNLIKE else None
+
+
+def read_kept(archive, pictures):
+    """{frame of the scene: middle of the first object's mask} of what the program has kept."""
+    kept = {}
+    for name in archive.namelist() if archive else ():
+        if not name.endswith('.jpg'):
+            continue
+        small = np.asarray(Image.open(io.BytesIO(archive.read(name))).convert('RGB').resize(SMALL), np.float32)
+        mask = Image.open(io.BytesIO(archive.read(name.replace('JPEGImages', 'Annotations').replace('.jpg', '.png'))))
+        kept[find_frame(small, pictures)] = find_middle(np.asarray(mask) == 1)
+    return kept
+
+
+def measure(a, b):
+    return float(np.hypot(*np.subtract(a, b)))
+
+
+def compare(taken, pictures, middles, kept):
+    """Distances on each frame that was seen, px: of what is drawn and the ball; of the kept mask and the ball; of both masks."""
+    apart, seen = {'': [], 'model_': [], 'page_': []}, set()
     for picture, overlay, *_ in taken:
-        small = read_png(picture, SMALL)[..., :3]
-        frame = int(np.argmin(((pictures - small) ** 2).mean((1, 2, 3))))
+        frame = find_frame(read_png(picture, SMALL)[..., :3], pictures)
         overlay = read_png(overlay)
         mask = find_middle(drop_small((np.abs(overlay[..., :3] - COLOUR).max(-1) < 30) & (overlay[..., 3] > 50)))
-        if frame in seen or not middles[frame] or not mask or np.sqrt(((pictures[frame] - small) ** 2).mean()) > MOST_UNLIKE:
+        if frame is None or frame in seen or not middles[frame] or not mask:
             continue
         seen.add(frame)
-        apart.append(float(np.hypot(*np.subtract(mask, middles[frame]))))
+        apart[''].append(measure(mask, middles[frame]))
+        if kept.get(frame):
+            apart['model_'].append(measure(kept[frame], middles[frame]))
+            apart['page_'].append(measure(kept[frame], mask))
     return apart
 
 
@@ -126,14 +161,15 @@ def main(build, looks=20, *keys):
     if not chromium.find():
         skip('there is no Chromium')
     began = time.monotonic()
-    taken = asyncio.run(take_looks(build, int(looks), keys))
+    taken, archive = asyncio.run(take_looks(build, int(looks), keys))
     pictures, middles = draw_scene(build, time.monotonic() - began)
+    kept = read_kept(archive, pictures)
     result = {}
     for mode, shots in taken.items():
-        apart = compare(shots, pictures, middles)
-        result[f'{mode}_px'] = round(statistics.median(apart), 2) if apart else None
-        result[f'{mode}_most_px'] = round(max(apart), 2) if apart else None
-        result[f'{mode}_frames'] = len(apart)
+        for part, apart in compare(shots, pictures, middles, kept).items():
+            result[f'{mode}_{part}px'] = round(statistics.median(apart), 2) if apart else None
+            result[f'{mode}_{part}most_px'] = round(max(apart), 2) if apart else None
+            result[f'{mode}_{part}frames'] = len(apart)
         result[f'{mode}_delay'], result[f'{mode}_age'], result[f'{mode}_rate'] = shots[len(shots) // 2][2:]
     print(json.dumps(result))
 

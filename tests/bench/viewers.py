@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """samtrack-live with four RTSP viewers and two pages in Chromium: frames dropped in the main pipeline, what a page costs
-beside encoding, and the time from a click to its mask in the page's picture.
-usage: viewers.py BUILD [SECONDS [CLICKS]]     prints a line of JSON; exit status 77: Chromium is missing"""
+beside encoding, and the time from a click to its mask in the page's picture. Then four cameras: the time from opening a page to its first picture, for the first page
+of a camera, whose encoder begins with it, and for a second one; what that one costs.
+usage: viewers.py BUILD [SECONDS [CLICKS]]     0 CLICKS: the cameras alone. Prints a line of JSON; exit status 77: Chromium is missing"""
 import asyncio
 import json
 import os
@@ -102,8 +103,52 @@ async def measure_clicks(build, clicks):
     return {'browser_click_ms': round(statistics.median(times), 1)}
 
 
+# The ms from the navigation to the first picture, in window.first.
+FIRST = '''addEventListener('DOMContentLoaded', () => {
+  const stage = document.getElementById('stage');
+  new MutationObserver(() => { if (stage.classList.contains('shown')) window.first ??= performance.now(); }).observe(stage, { attributes: true });
+});'''
+
+
+async def open_page(tab, url):
+    await tab.before_load(FIRST)
+    await tab.open(url)
+    await tab.wait_for('window.first', 30)
+    return await tab.run('window.first')
+
+
+def count_frames(program):
+    return program.metrics()['samtrack_frames_total{camera="camera1",fate="received"}']
+
+
+async def measure_opening(build, seconds):
+    names = [f'camera{i}' for i in range(1, 5)]
+    with Program(build, *(f'{name}=demo' for name in names), '--initial-prompt', 'point,x=480,y=190', cameras=4) as program:
+        for name in names:
+            program.wait_for_frames(name)
+        async with chromium.Tab() as one, chromium.Tab() as two:
+            for tab in one, two:
+                await tab.open(program.page)  # gets the cookie
+                await tab.open(f'http://127.0.0.1:{program.port}/healthz')
+            url = f'http://127.0.0.1:{program.port}/live-{program.port}/camera/camera1/'
+            first = await open_page(one, url)
+            await asyncio.sleep(2)
+            without = await use_cores(program, seconds)
+            second = await open_page(two, url)
+            await asyncio.sleep(2)
+            before, began = count_frames(program), time.monotonic()
+            pages = await use_cores(program, seconds)
+            rate = (count_frames(program) - before) / (time.monotonic() - began)
+    main_thread = program.process.pid
+    cost = sum(cores for thread, cores in pages.items() if thread not in without) + pages[main_thread] - without[main_thread]
+    return {'first_picture_ms': round(first), 'second_page_ms': round(second), 'cameras_page_core_percent': round(100 * cost, 2), 'cameras_hz': round(rate, 1)}
+
+
 async def main(build, seconds=20, clicks=11):
-    print(json.dumps({**await measure_viewers(build, float(seconds)), **await measure_clicks(build, int(clicks))}))
+    result = await measure_opening(build, float(seconds))
+    if int(clicks):
+        result = {**await measure_viewers(build, float(seconds)), **await measure_clicks(build, int(clicks)), **result}
+    print(json.dumps(result))
 
 
 if not chromium.find():

@@ -315,9 +315,9 @@ async def use(tab, program, out):
     await tab.wait_for(f'{ROWS}.length === 2')
     # A click on an object selects it.
     await click_disc(tab)
-    await tab.wait_for('document.querySelector("#objects [aria-current=true] input").value === "<b>disc"')
+    await tab.wait_for('document.querySelector("#objects [aria-current=true] input")?.value === "<b>disc"')
     await tab.key('ArrowDown')
-    await tab.wait_for(f'{ROWS}.length === 2 && document.querySelector("#objects [aria-current=true] input").value === ""')
+    await tab.wait_for(f'{ROWS}.length === 2 && document.querySelector("#objects [aria-current=true] input")?.value === ""')
     await tab.key('u')
     await tab.wait_for(f'{ROWS}.length === 1')
     await download(tab, out)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The scripts that a camera's page loads have at most 60 KiB, comments included, and the program serves all of its files."""
+"""The scripts that a camera's page loads have at most 60 KiB, comments included, its head names all of them, so that none waits until another has come, and the program
+serves all of its files."""
 import pathlib
 import re
 
@@ -24,6 +25,8 @@ print(*(f'{name} {size}' for name, size in sorted(scripts.items())), sep='\n')
 print(f'{sum(scripts.values())} of {MOST} bytes; later, if they are needed: {", ".join(f"{n} {(PAGE / n).stat().st_size}" for n in sorted(later))}')
 assert len(scripts) > 10 and later and not later & set(scripts), 'the scripts that are loaded were not found'
 assert sum(scripts.values()) <= MOST, 'the scripts have become too long'
+preloaded = re.findall(r'<link rel="modulepreload" href="(.*?)">', (PAGE / 'index.html').read_text())
+assert sorted(preloaded) == sorted(scripts.keys() - {'main.js'}), f'index.html preloads {preloaded}'
 served = set(re.findall('<file>(.*?)</file>', (PAGE / 'page.gresource.xml').read_text()))
 files = {path.name for path in PAGE.iterdir()} - {'page.gresource.xml'}
 assert served == files, f'served are {sorted(served ^ files)}, or not'
