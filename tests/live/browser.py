@@ -361,6 +361,7 @@ async def pose(browser, build, out):
             for thing, name in zip(state['objects'], ('walker', 'fish', 'ball')):
                 await page.ask('rename', id=thing['id'], name=name)
             await tab.wait_for(f'{ROWS}.every(row => row[0])')
+            await page.wait_for(lambda s: s['annotations']['pictures'] > 1, 'pictures of a data set', 60)
             await asyncio.sleep(1.5)  # the graphs need values
             await tab.screenshot(f'{out}/live.png')
 
