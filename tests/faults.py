@@ -86,7 +86,7 @@ def run(build):
     suites = {'operations': operations, 'policy': {'seed mutants': planted['policy']},
               'choice': {'refine mutants': planted['choice']}, 'device': {'guarded selftest': planted['device']},
               'tiles': collections.Counter(TILE_TESTS[file] for suite, file, *_ in listed if suite == 'tiles')}
-    program = build / 'tests/emu/mutants/check_mutants_emu'
+    program = build / 'tests/emu/check_ops_emu'
     rows, failed = [], False
     for suite, faults in suites.items():
         began = get_seconds()

@@ -116,7 +116,7 @@ run_tsan() {
 }
 
 run_fuzz() {
-    if tests/fuzz/run.sh --seconds 12; then passed=$((passed + 1)); else fail "the fuzzers"; fi
+    if tests/fuzz/run.sh --seconds 8; then passed=$((passed + 1)); else fail "the fuzzers"; fi
 }
 
 finish() {

@@ -39,6 +39,7 @@ struct check {
     const char *pattern; // run only cases whose name contains this
     uint64_t seed;
     bool bench;          // measure instead of compare
+    bool once;           // each shape with one kind of factors
     bool stop_at_first;
     const char *dump;    // folder for what the first failing case wanted and got; NULL: none
     struct check_kept *kept; // shared by runs with other levels, threads, precisions; NULL: none
@@ -94,7 +95,7 @@ static inline void check_set_factors(struct check *t, enum check_factors factors
 
 static inline int check_num_factors(const struct check *t)
 {
-    return check_is_bf16(t) && !check_is_int8(t) ? CHECK_NUM_FACTORS : 1;
+    return check_is_bf16(t) && !check_is_int8(t) && !t->once ? CHECK_NUM_FACTORS : 1;
 }
 
 int check_int(struct check *t, int lo, int hi);

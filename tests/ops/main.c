@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // check_ops [--backend=cpu|cuda] [--op=NAME] [--case=PART] [--level=NAME] [--threads=N]
 //           [--precision=fp32|bf16|int8|both] [--bench] [--stop] [--selftest] [--dump=FOLDER]
-//           [--int8-once] [--allow-warnings] [--mutant=NAME] [SEED]
+//           [--once] [--allow-warnings] [--mutant=NAME] [SEED]
 // check_ops --fronts [--op=NAME]
 // check_ops --vectors=FILE [--op=NAME]
 //
@@ -9,7 +9,8 @@
 // machine has, with 1 and 2 threads, in fp32 and, where there is one, bf16, and in int8 with 2; the
 // options narrow that down. For cuda: in bf16, and in fp32 where that is another kernel. --bench
 // measures at the highest level with all threads.
-// --int8-once: int8 at the highest level alone.
+// --once: what touches the same memory is not run again: int8 at the highest level alone, and each
+// shape with one kind of factors.
 // --case: PART of the names of cases; "PART$": their end.
 // --stop ends with the first failure and tells that case alone. --selftest plants faults. --fronts:
 // the contracts.
@@ -41,7 +42,7 @@ struct options {
     const char *op, *level, *precision, *vectors, *mutant;
     enum sam_backend backend;
     int threads;
-    bool selftest, fronts, allows_warnings, int8_once;
+    bool selftest, fronts, allows_warnings, once;
 };
 
 static bool wanted(const char *option, const char *name)
@@ -140,7 +141,7 @@ static bool runs_int8(const struct options *o, int level, int detected)
     int highest = detected;
     while (!has_own_int8(highest))
         highest--;
-    const bool is_wanted = has_own_int8(level) && (level == highest || !o->int8_once);
+    const bool is_wanted = has_own_int8(level) && (level == highest || !o->once);
     return wanted(o->precision, "int8") && has_int8(o->op) && (is_wanted || o->level);
 }
 
@@ -275,8 +276,8 @@ static bool parse(int argc, char **argv, struct check *t, struct options *o)
             t->bench = true;
         else if (!strcmp(a, "--stop"))
             t->stop_at_first = true;
-        else if (!strcmp(a, "--int8-once"))
-            o->int8_once = true;
+        else if (!strcmp(a, "--once"))
+            o->once = t->once = true;
         else if (!strcmp(a, "--selftest"))
             o->selftest = true;
         else if (!strcmp(a, "--fronts"))
