@@ -114,7 +114,7 @@ static int add_masks(struct run *r, int t, int n, const struct sam_detections *f
         return fail(r, "no memory for masks");
     for (int i = 0; i < n; i++)
         for (size_t k = 0; k < one; k++)
-            masks[i * one + k] = found->list[i].mask[k] != 0;
+            masks[i * one + k] = found->list[i].mask && found->list[i].mask[k];
     const int status = add(r, t, "mask", 3,
                            (int[]) { n, found->mask_height, found->mask_width }, masks);
     free(masks);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <samtrack/trunk.h>
+
 #include "base/clock.h"
 #include "base/sized.h"
 #include "device/given.h"
@@ -46,6 +48,12 @@ struct sam_detector {
     void *shape_block;
     size_t shape_bytes;
 
+    // Of a family that can begin with what a tracker's trunk made of the frame: room for it.
+    struct sam_tensor trunk;
+    bool has_trunk; // of the next frame
+    void *trunk_block;
+    size_t trunk_bytes;
+
     int broken; // the status of the failure that ended it
     struct sam_error broken_error;
     int64_t open_ns;
@@ -60,7 +68,8 @@ static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void 
     const struct sam_detector_family *f = m->config.detector;
     struct sam_arena arena = { .base = base };
     struct sam_pass pass = { &d->queue, m, &arena, base != NULL, f->words ? &d->text : NULL,
-                             f->shapes ? &d->shape : NULL };
+                             f->shapes ? &d->shape : NULL,
+                             d->has_trunk ? d->trunk : (struct sam_tensor) { 0 } };
     const struct sam_tensor input =
         sam_arena_tensor(&arena, SAM_F32, 1, d->shape.height, d->shape.width, 3);
 
@@ -77,7 +86,7 @@ static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void 
 static size_t encode_over(struct sam_detector *d, const struct sam_model *m, void *base)
 {
     struct sam_arena arena = { .base = base };
-    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &d->text, NULL };
+    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &d->text, NULL, { 0 } };
 
     m->config.detector->words->encode(&pass, &d->text, d->text_room);
     return arena.peak;
@@ -106,6 +115,18 @@ static void lay_shape(struct sam_detector *d, const struct sam_config *c, void *
     c->detector->shapes->largest(c, &d->shape);
     c->detector->shapes->lay_out(c, &arena, &d->shape);
     d->shape_bytes = arena.peak;
+}
+
+// What a tracker's trunk gives, where `base` is.
+static void lay_trunk(struct sam_detector *d, const struct sam_config *c, void *base)
+{
+    struct sam_arena arena = { .base = base };
+
+    if (!c->detector->shared_channels)
+        return;
+    d->trunk = sam_arena_tensor(&arena, SAM_F32, 1, sam_grid(c), sam_grid(c),
+                                c->detector->shared_channels(c));
+    d->trunk_bytes = arena.peak;
 }
 
 // The pass of the largest input, which is a landscape or a portrait. Returns the bytes of scratch.
@@ -169,7 +190,7 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
 
 static size_t count_state(const struct sam_detector *d)
 {
-    return d->state_bytes + d->text_bytes + d->shape_bytes;
+    return d->state_bytes + d->text_bytes + d->shape_bytes + d->trunk_bytes;
 }
 
 static int check_budget(const struct sam_detector *d, size_t constant, struct sam_error *error)
@@ -200,6 +221,7 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
         return status;
     lay_text(d, &file->config, NULL);
     lay_shape(d, &file->config, NULL);
+    lay_trunk(d, &file->config, NULL);
     d->scratch_bytes = measure_pass(d, &plan, &like);
     const size_t encoding = d->text_bytes ? encode_over(d, &plan, NULL) : 0;
     d->scratch_bytes = encoding > d->scratch_bytes ? encoding : d->scratch_bytes;
@@ -210,8 +232,9 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
     d->state_block = d->scratch_block ? aligned_alloc(SAM_ALIGN, d->state_bytes) : NULL;
     d->text_block = d->text_bytes ? sam_queue_alloc(&d->queue, d->text_bytes) : NULL;
     d->shape_block = d->shape_bytes ? sam_queue_alloc(&d->queue, d->shape_bytes) : NULL;
+    d->trunk_block = d->trunk_bytes ? sam_queue_alloc(&d->queue, d->trunk_bytes) : NULL;
     if (!d->state_block || (d->text_bytes && !d->text_block) ||
-        (d->shape_bytes && !d->shape_block))
+        (d->shape_bytes && !d->shape_block) || (d->trunk_bytes && !d->trunk_block))
         return sam_fail(error, SAM_ENOMEM,
                         "no memory: %.1f MiB are needed to detect at %d px, %.1f MiB are left",
                         (double) (d->scratch_bytes + count_state(d)) / (1 << 20),
@@ -221,6 +244,7 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
     lay_state(d, &file->config, d->state_block, &like);
     lay_text(d, &file->config, d->text_block);
     lay_shape(d, &file->config, d->shape_block);
+    lay_trunk(d, &file->config, d->trunk_block);
     if (d->shape_bytes)
         d->shape.width = d->shape.height = 0; // no tables yet
     return SAM_OK;
@@ -233,7 +257,7 @@ static void fetch(struct sam_queue *q, struct sam_tensor *dst, struct sam_tensor
 {
     if (!dst->data)
         return;
-    dst->w = src.w, dst->c = src.c;
+    dst->h = src.h, dst->w = src.w, dst->c = src.c;
     sam_queue_fetch(q, dst->data, src.data, sam_tensor_bytes(&src));
 }
 
@@ -260,6 +284,7 @@ static int detect(struct sam_detector *d, const struct sam_frame *frame, int *nu
 
     take_shape(d, frame);
     pass_over(d, d->model, d->scratch_block, frame, &out);
+    d->has_trunk = false;
     fetch(&d->queue, &d->on_host.score, out.score);
     fetch(&d->queue, &d->on_host.box, out.box);
     fetch(&d->queue, &d->on_host.mask, out.mask);
@@ -400,6 +425,7 @@ void sam_detector_close(sam_detector **out)
         sam_queue_free(&d->queue, d->scratch_block);
         sam_queue_free(&d->queue, d->text_block);
         sam_queue_free(&d->queue, d->shape_block);
+        sam_queue_free(&d->queue, d->trunk_block);
         sam_queue_leave(&d->queue);
         sam_queue_close(&d->queue);
     }
@@ -465,6 +491,38 @@ int sam_detector_set_words(sam_detector *d, const char *words, struct sam_error 
     if (error)
         *error = d->broken_error;
     return status;
+}
+
+static int check_trunk(const struct sam_detector *d, const struct sam_trunk *trunk,
+                       struct sam_error *error)
+{
+    const uint64_t own = sam_model_trunk(d->model);
+
+    if (!own || trunk->source != own)
+        return sam_fail(error, SAM_EUNSUPPORTED,
+                        "%s: the trunk is not that of this file, side, backend and precision",
+                        d->file);
+    if (trunk->map && (trunk->count != sam_count(&d->trunk) || trunk->capacity < trunk->count))
+        return sam_fail(error, SAM_EINVAL, "trunk: %zu of %zu numbers, expected %zu",
+                        trunk->capacity, trunk->count, sam_count(&d->trunk));
+    return SAM_OK;
+}
+
+int sam_detector_take_trunk(sam_detector *d, const struct sam_trunk *given,
+                            struct sam_error *error)
+{
+    struct sam_trunk trunk = { 0 };
+    int status = sam_sized_read(&trunk, sizeof(trunk), sizeof(trunk), given, "trunk", error);
+
+    if (status || (status = refuse_broken(d, error)) || (status = check_trunk(d, &trunk, error)) ||
+        !trunk.map)
+        return status;
+    sam_queue_enter(&d->queue);
+    sam_queue_upload(&d->queue, d->trunk.data, trunk.map, sam_tensor_bytes(&d->trunk));
+    status = sam_queue_finish(&d->queue, &d->broken_error);
+    sam_queue_leave(&d->queue);
+    d->has_trunk = !status;
+    return end(d, status, error);
 }
 
 const char *sam_detector_phrase(const sam_detector *d, int label)

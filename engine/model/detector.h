@@ -42,6 +42,8 @@ struct sam_pass {
     bool live; // not measuring
     const struct sam_text *text; // NULL: the family has fixed classes
     const struct sam_shape *shape; // NULL: the input is a square
+    // (1, h, h, channels) F32, that a tracker's trunk made of the frame; no data: it runs here.
+    struct sam_tensor trunk;
 };
 
 // Rows of numbers, and rows in the type of activations.
@@ -123,6 +125,9 @@ struct sam_detector_family {
 
     size_t weights_bytes; // of its struct of weights, zero at first, that load fills
     void (*load)(struct sam_loader *l, const struct sam_config *config, void *weights);
+
+    // As a tracker's family has it. NULL: it shares no trunk with one.
+    int (*shared_channels)(const struct sam_config *c);
 
     int (*classes)(const struct sam_config *c); // 0: it takes words
     int most; // detections of one frame

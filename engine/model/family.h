@@ -60,6 +60,9 @@ struct sam_family {
     void (*run)(struct sam_queue *q, const struct sam_model *m, struct sam_encoder_scratch *s,
                 const struct sam_features *dst);
 
+    // Channels of the trunk's map, which a detector in the same file begins with; NULL: none does.
+    int (*shared_channels)(const struct sam_config *c);
+
     // How maps are stored; NULL: as the memory encoder leaves them.
     const struct sam_compressor *compressor;
 };

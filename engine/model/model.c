@@ -147,6 +147,23 @@ static uint64_t identity_of(const struct sam_config *c, uint64_t weights)
     return sam_hash_end(&h);
 }
 
+uint64_t sam_model_trunk(const struct sam_model *m)
+{
+    const struct sam_config *c = &m->config;
+    const struct key *k = &m->entry->key;
+    struct sam_hash h;
+
+    if (c->detector ? !c->detector->shared_channels : !c->family->shared_channels)
+        return 0;
+    const int64_t numbers[] = { (int64_t) k->file.dev, (int64_t) k->file.ino,
+                                (int64_t) k->file.size, k->file.time.tv_sec, k->file.time.tv_nsec,
+                                k->device, k->precision, k->int8, c->image_size };
+    sam_hash_begin(&h);
+    sam_hash_add(&h, numbers, sizeof(numbers));
+    sam_hash_add(&h, k->backend, strlen(k->backend));
+    return sam_hash_end(&h) | 1;
+}
+
 static int load(struct sam_model_entry *e, const struct sam_weights *w, struct sam_queue *q,
                 struct sam_error *error)
 {

@@ -35,6 +35,8 @@ struct sam_features {
     struct sam_tensor image; // F: (1, h, h, d), F32, before memory
     struct sam_tensor s0;    // (1, S/4, S/4, high_res_s0); without data: the family has none
     struct sam_tensor s1;    // (1, S/8, S/8, high_res_s1); likewise
+    // F32 (1, h, h, channels), of the current frame alone; without data: no detector begins with it
+    struct sam_tensor trunk;
 };
 
 // ---- prompts: prompt.c
@@ -221,6 +223,10 @@ void sam_model_disown(struct sam_model *m);
 // Bytes of constant memory, without loading; SAM_EFORMAT if a tensor is missing. `queue` as above.
 int sam_model_plan(const struct sam_model_file *f, struct sam_queue *queue, size_t *constant_bytes,
                    struct sam_error *error);
+
+// What the trunk gives is the same, to the bit, for models with the same number; 0: none of another
+// kind begins with it.
+uint64_t sam_model_trunk(const struct sam_model *m);
 
 // Path of the default model into path[size]: $SAMTRACK_MODEL, which a program with raised rights
 // does not heed; the folder models/ beside the library; the installed data directory. SAM_EIO where

@@ -142,7 +142,7 @@ static struct sam_features aside_of(const struct sam_refining *r)
 {
     const struct sam_tensor *state = r->memory->state;
 
-    return (struct sam_features) { state[IMAGE], state[S0], state[S1] };
+    return (struct sam_features) { .image = state[IMAGE], .s0 = state[S0], .s1 = state[S1] };
 }
 
 static void copy_features(struct sam_queue *q, const struct sam_features *dst,

@@ -85,6 +85,7 @@ struct sam_tracker {
     int64_t frame;      // the current one, or the one that is replayed; -1 before the first
     int64_t first_held; // features of frames before it were never held
     bool holds_frame;   // its features are in memory
+    int64_t trunk_frame; // that features.trunk is of; -1: of none that is held as such
     int num_rows;       // objects on it
     int frame_width, frame_height;
     int num_replayed;   // frames, within the last step

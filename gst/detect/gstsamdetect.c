@@ -372,7 +372,7 @@ ask (GstSamDetect * self, GstBuffer * buf)
   if (changed)
     gst_sam_detector_set_words (self->detector, words);
   if (gst_sam_detector_ask (self->detector, buf, &self->info, self->number,
-          &why)) {
+          NULL, &why)) {
     self->asked = self->number;
     return TRUE;
   }

@@ -5,6 +5,8 @@
 #include "common/gstsammutex.h"
 #include "gstsamclasses.h"
 
+#include <samtrack/trunk.h>
+
 #include <string.h>
 #include <sys/resource.h>
 
@@ -36,6 +38,7 @@ struct _GstSamDetector
   GstSamAnswer answer;
   gchar *words;
   gboolean has_new_words;
+  gfloat *trunk;                /* of a tracker, once it was of use */
 
   /* of the thread until it is open, then unchanged */
   struct sam_params params;
@@ -74,11 +77,15 @@ keep_masks (GstSamDetector * detect, const struct sam_detections *found)
   for (i = 0; found->mask_width && i < answer->num; i++) {
     guint64 *cells = detect->cells + (gsize) i * SAM_SEED_WORDS;
 
+    answer->find[i].mask = NULL;
+    if (!found->list[i].mask)
+      continue;
     fill_cells (cells, found->list[i].mask, found->mask_width,
         found->mask_height);
     answer->find[i].mask = cells;
-    /* nothing else is known of it */
-    answer->find[i].mask_quality = found->list[i].score;
+    /* Nothing else is known of it; and what is like words says nothing. */
+    answer->find[i].mask_quality = detect->takes_words ? 1 :
+        found->list[i].score;
   }
 }
 
@@ -258,6 +265,7 @@ gst_sam_detector_free (GstSamDetector * detect)
   g_free (detect->words);
   g_free (detect->answer.find);
   g_free (detect->cells);
+  g_free (detect->trunk);
   g_cond_clear (&detect->done);
   g_cond_clear (&detect->wake);
   gst_sam_mutex_clear (&detect->lock);
@@ -340,12 +348,33 @@ copy_frame (GstSamDetector * detect, GstBuffer * frame,
   return ok;
 }
 
+/* A tracker of the same file has run its trunk on the frame. Where that is of
+ * no use, the detector runs its own. */
+static void
+share_trunk (GstSamDetector * detect, sam_tracker * tracker)
+{
+  struct sam_trunk trunk = SAM_TRUNK_INIT;
+
+  if (sam_tracker_trunk (tracker, &trunk, NULL) != SAM_OK ||
+      sam_detector_take_trunk (detect->detector, &trunk, NULL) != SAM_OK)
+    return;
+  if (!detect->trunk)
+    detect->trunk = g_new (gfloat, trunk.count);
+  trunk.map = detect->trunk;
+  trunk.capacity = trunk.count;
+  if (sam_tracker_trunk (tracker, &trunk, NULL) == SAM_OK)
+    sam_detector_take_trunk (detect->detector, &trunk, NULL);
+}
+
 gboolean
 gst_sam_detector_ask (GstSamDetector * detect, GstBuffer * frame,
-    const GstVideoInfo * info, guint64 number, gchar ** why)
+    const GstVideoInfo * info, guint64 number, sam_tracker * tracker,
+    gchar ** why)
 {
   if (!copy_frame (detect, frame, info, why))
     return FALSE;
+  if (tracker)
+    share_trunk (detect, tracker);
   detect->answer.number = number;
   gst_sam_mutex_lock (&detect->lock);
   detect->state = STATE_WANTED;

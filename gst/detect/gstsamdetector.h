@@ -75,10 +75,13 @@ gboolean gst_sam_detector_is_busy (GstSamDetector * detect);
  * ownership of them. It must not be busy. */
 void gst_sam_detector_set_words (GstSamDetector * detect, gchar * words);
 
-/* Give it a copy of a frame with its number; it must not be busy. Returns FALSE
- * if the frame cannot be copied, and sets *why; free it with g_free(). */
+/* Give it a copy of a frame with its number; it must not be busy. @tracker
+ * (nullable): its last frame is this one, so that what it made of it serves a
+ * detector of the same file. Returns FALSE if the frame cannot be copied, and
+ * sets *why; free it with g_free(). */
 gboolean gst_sam_detector_ask (GstSamDetector * detect, GstBuffer * frame,
-    const GstVideoInfo * info, guint64 number, gchar ** why);
+    const GstVideoInfo * info, guint64 number, sam_tracker * tracker,
+    gchar ** why);
 
 /* Returns the answer if there is one, else NULL; with @wait, waits for it while
  * the detector is busy. It is valid until the next frame is given, with all

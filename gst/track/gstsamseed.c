@@ -205,7 +205,7 @@ gst_sam_seed_step (GstSamSeed * seed, const GstSamSeedInput * given)
   for (i = 0; i < out.num_decisions; i++)
     gst_sam_seed_carry_out (seed, &out, i, input.step);
   if (seed->detect && out.detect != SAM_SEED_REQUEST_NONE)
-    gst_sam_seed_ask (seed, input.step);
+    gst_sam_seed_ask (seed, input.step, input.result != NULL);
   seed->last = input.step->number;
   gst_sam_stats_set_seed (seed->host.stats, sam_seed_get_stats (seed->policy));
   return TRUE;

@@ -196,14 +196,14 @@ is_overloaded (GstSamSeed * seed, const GstSamSeedInput * input)
 }
 
 void
-gst_sam_seed_ask (GstSamSeed * seed, const GstSamStep * step)
+gst_sam_seed_ask (GstSamSeed * seed, const GstSamStep * step, gboolean tracked)
 {
   gchar *why = NULL;
 
   seed->asked = step->number;
   gst_sam_seed_words_give (seed);
   if (gst_sam_detector_ask (seed->detect, step->frame, &step->info,
-          step->number, &why))
+          step->number, tracked ? seed->tracker : NULL, &why))
     return;
   GST_WARNING_OBJECT (seed->host.element, "no detection: %s", why);
   g_free (why);

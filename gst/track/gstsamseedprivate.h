@@ -134,7 +134,9 @@ gboolean gst_sam_seed_look (GstSamSeed * seed, const GstSamSeedInput * input,
     struct sam_seed_input *in);
 
 /* Have the detector look at the frame. */
-void gst_sam_seed_ask (GstSamSeed * seed, const GstSamStep * step);
+/* @tracked: the tracker's last frame is that of the step. */
+void gst_sam_seed_ask (GstSamSeed * seed, const GstSamStep * step,
+    gboolean tracked);
 
 /* ---- gstsamseedact.c */
 

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// sam3words FOLDER BACKEND
+// sam3words FOLDER BACKEND [quick]
 // A small detector of SAM 3 against what transformers' modules found in PyTorch
 // (tools/compare_detectors.py --mini --family sam3-words), by two phrases in each of two frames, at
-// two sizes of the input; and what changed files and words are told.
+// two sizes of the input; masks; and what changed files and words are told. quick: the smaller size
+// and the masks alone.
 #include <math.h>
 #include <unistd.h>
 
 #include "golden.h"
 
 enum { QUERIES = 20, MAX_TEXT = 1 << 12, WIDTH = 32, PATCH = 14, LAYERS = 3 };
+enum { SMALL = 56, FINE = 4 * SMALL / PATCH, MASKED = 4 }; // the golden has masks at this size
+#define DRAWN 0.1f
 
 static const char *const phrases[2][2] = { { "striped ball", "a big red dog" },
                                            { "blue fish", "person's car no 7" } };
@@ -75,6 +78,60 @@ static void check_stages(sam_detector *d, const struct place *at, int phrase, in
     check_stage(d, at, phrase, "boxes", QUERIES, 4, most);
     check_stage(d, at, phrase, "logits", QUERIES, 1, most);
     check_presence(d, at, phrase, most);
+    expect_stage(d, at, "fpn1", 4 * grid * grid, WIDTH, most);
+    if (at->side != SMALL)
+        return;
+    expect_stage(d, at, "fpn0", FINE * FINE, WIDTH, most);
+    check_stage(d, at, phrase, "pixels", FINE * FINE, WIDTH, most);
+    check_stage(d, at, phrase, "masks", QUERIES, FINE * FINE, most);
+}
+
+// Bilinear, corners not aligned, in double.
+static double stretched(const float *logits, int x, int y)
+{
+    const double u = fmin(fmax((x + 0.5) * FINE / MASK - 0.5, 0), FINE - 1);
+    const double v = fmin(fmax((y + 0.5) * FINE / MASK - 0.5, 0), FINE - 1);
+    const int left = (int) u, top = (int) v;
+    const int right = left + (left < FINE - 1), bottom = top + (top < FINE - 1);
+    const double above =
+        logits[top * FINE + left] * (1 - u + left) + logits[top * FINE + right] * (u - left);
+    const double below =
+        logits[bottom * FINE + left] * (1 - u + left) + logits[bottom * FINE + right] * (u - left);
+
+    return above * (1 - v + top) + below * (v - top);
+}
+
+// Pixels that are not what the golden's logits make of them, but those that are nearly 0 there.
+static int count_wrong(const uint8_t *mask, const float *logits)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < MASK * MASK; i++) {
+        const double want = stretched(logits, i % MASK, i / MASK);
+        wrong += fabs(want) > 1e-3 && mask[i] != (want > 0);
+    }
+    return wrong;
+}
+
+static void expect_masks(const struct place *at, const struct sam_detections *found)
+{
+    int drawn = 0;
+
+    for (int i = 0; i < found->num; i++) {
+        const struct sam_detection *d = &found->list[i];
+        char stored[40];
+        expect(!d->mask == (d->score < DRAWN), "detection %d of score %g has %s mask", i,
+               (double) d->score, d->mask ? "a" : "no");
+        if (!d->mask || at->side != SMALL)
+            continue;
+        snprintf(stored, sizeof(stored), "phrase%d/masks", d->query / QUERIES);
+        float *logits = wanted(at, stored, QUERIES, FINE * FINE);
+        const int wrong = count_wrong(d->mask, logits + d->query % QUERIES * FINE * FINE);
+        expect(!wrong, "frame %d: %d pixels of mask %d are wrong", at->frame, wrong, i);
+        free(logits);
+        drawn++;
+    }
+    expect(drawn > 1 || at->side != SMALL, "%d masks", drawn);
 }
 
 // Stages of a phrase that is asked for alone, then what all phrases find.
@@ -96,7 +153,7 @@ static void check_frame(sam_detector *d, const struct place *at, const struct sa
     expect(!sam_detector_set_words(d, words, &error) && !sam_detector_run(d, f, &found, &error),
            "%s", error.text);
     if (most < 1e-3) // else a rounding decides the order
-        expect_found(at, &found, 2 * QUERIES);
+        expect_found(at, &found, 2 * QUERIES), expect_masks(at, &found);
     for (int k = 0; k < 2; k++)
         best = fmaxf(best, sam_detector_phrase_score(d, k));
     expect(found.num && best == found.list[0].score, "best %g", (double) best);
@@ -131,6 +188,53 @@ static void check_golden(const char *folder, const char *model, int side, enum s
            "%s, %d px", info.family, info.image_size);
     sam_detector_close(&d);
     free(rgb);
+}
+
+// ---- masks of many phrases
+
+// Masks of the second of six phrases are those of it alone, and the last phrases have none.
+static void check_many(const char *folder, const char *model, enum sam_backend backend)
+{
+    struct sam_params p = params_of(model, backend);
+    struct sam_detections found = SAM_DETECTIONS_INIT;
+    struct sam_error error = { "" };
+    char frames[MAX_TEXT];
+    int alike = 0, bare = 0;
+
+    snprintf(frames, sizeof(frames), "%s/frames.safetensors", folder);
+    uint8_t *rgb = read_frames(frames), *alone = calloc(QUERIES, MASK * MASK);
+    const struct sam_frame f = { .size = sizeof(f),
+                                 .format = SAM_PIXEL_RGB,
+                                 .width = W,
+                                 .height = H,
+                                 .plane = { rgb },
+                                 .stride = { W * 3 } };
+    p.input_size = SMALL;
+    sam_detector *d = open_detector(&p);
+    expect(!sam_detector_set_words(d, "a big red dog", &error) &&
+               !sam_detector_run(d, &f, &found, &error) && found.mask_width == MASK &&
+               found.mask_height == MASK,
+           "%s, masks of %d x %d", error.text, found.mask_width, found.mask_height);
+    for (int i = 0; i < found.num; i++)
+        if (found.list[i].mask)
+            memcpy(alone + found.list[i].query * MASK * MASK, found.list[i].mask, MASK * MASK);
+    expect(!sam_detector_set_words(d, "dog. a big red dog. a. blue. fish. striped ball", &error) &&
+               !sam_detector_run(d, &f, &found, &error),
+           "%s", error.text);
+    for (int i = 0; i < found.num; i++) {
+        const struct sam_detection *x = &found.list[i];
+        expect(!x->mask == (x->label >= MASKED || x->score < DRAWN), "label %d, score %g", x->label,
+               (double) x->score);
+        bare += x->label >= MASKED && x->score >= DRAWN;
+        if (!x->mask || x->label != 1)
+            continue;
+        expect(!memcmp(x->mask, alone + (x->query - QUERIES) * MASK * MASK, MASK * MASK),
+               "the mask of query %d is another one", x->query - QUERIES);
+        alike += count_pixels(x->mask) > 0;
+    }
+    expect(alike > 0 && bare > 0, "%d masks alike, %d things of the last phrases", alike, bare);
+    sam_detector_close(&d);
+    free(rgb), free(alone);
 }
 
 // ---- words and changed files
@@ -245,14 +349,15 @@ int main(int argc, char **argv)
 {
     char model[MAX_TEXT];
 
-    if (argc != 3) {
-        fprintf(stderr, "expected two arguments\n");
+    if (argc < 3 || argc > 4) {
+        fprintf(stderr, "expected two or three arguments\n");
         return 1;
     }
     const enum sam_backend backend = backend_of(argv[2]);
     snprintf(model, sizeof(model), "%s/model.safetensors", argv[1]);
-    check_golden(argv[1], model, 56, backend, SAM_PRECISION_FP32, 2.5e-5);
-    if (backend == SAM_BACKEND_CUDA) // emulated, which is slow
+    check_golden(argv[1], model, SMALL, backend, SAM_PRECISION_FP32, 2.5e-5);
+    check_many(argv[1], model, backend);
+    if (backend == SAM_BACKEND_CUDA || argc == 4) // emulated, which is slow; or many times
         return expect_status();
     check_golden(argv[1], model, 112, backend, SAM_PRECISION_FP32, 2.5e-5);
     if (backend == SAM_BACKEND_CPU) {

@@ -35,9 +35,9 @@ static void *encode(struct sam_queue *q, const struct sam_model *m, size_t *byte
 {
     const struct sam_config *c = &m->config;
     const int h = SIDE / 16;
-    struct sam_features f = { { NULL, SAM_F32, 1, h, h, c->d_model },
-                              { NULL, SAM_F32, 1, 4 * h, 4 * h, c->d_model / 8 },
-                              { NULL, SAM_F32, 1, 2 * h, 2 * h, c->d_model / 4 } };
+    struct sam_features f = { .image = { NULL, SAM_F32, 1, h, h, c->d_model },
+                              .s0 = { NULL, SAM_F32, 1, 4 * h, 4 * h, c->d_model / 8 },
+                              .s1 = { NULL, SAM_F32, 1, 2 * h, 2 * h, c->d_model / 4 } };
     struct sam_tensor *const map[NUM_MAPS] = { &f.image, &f.s0, &f.s1 };
     struct sam_encoder_scratch s;
     struct sam_arena measured = { 0 };

@@ -10,7 +10,7 @@
 // tell on which frame a prompt was applied, and which frame they are of. Late prompts, undo, and
 // files are as include/samtrack/samtrack.h has them; a click has no answers to choose from, and a
 // preview is the box that its prompt would make. Beside an object, to the right and to the left of
-// it, others are like it.
+// it, others are like it, where no object is.
 #ifndef SCRIPTED_H
 #define SCRIPTED_H
 

@@ -18,7 +18,8 @@ struct sam_detection {
     int query;    // index of the candidate among all of the network's; two may share one
 
     // sam_detections.mask_height rows of mask_width bytes, non-zero on the object, stretched over
-    // the frame. NULL: the model has no masks.
+    // the frame. NULL: the model has no masks, or made none of it: SAM 3's detector has them of the
+    // first four phrases, with a score of 0.1 or more.
     const uint8_t *mask;
 };
 

@@ -202,4 +202,5 @@ const struct sam_family sam_family_sam3 = {
     .load = sam_sam3_load,
     .layout = sam_sam3_layout,
     .run = sam_sam3_run,
+    .shared_channels = sam_sam3_channels,
 };

@@ -199,6 +199,11 @@ void sam_sam3_load(struct sam_loader *l, const struct sam_config *config, void *
 
 // --- the forward --------------------------------------------------------------------------------
 
+int sam_sam3_channels(const struct sam_config *c)
+{
+    return sam_sam3_of(c)->width;
+}
+
 void sam_sam3_trunk_layout(struct sam_encoder_scratch *s, const struct sam_config *config,
                            const struct sam_queue *q, size_t room, struct sam_arena *a)
 {
@@ -311,5 +316,7 @@ void sam_sam3_run(struct sam_queue *q, const struct sam_model *m, struct sam_enc
     const struct sam_sam3 *v = m->trunk;
     const struct sam_tensor map = sam_sam3_trunk_run(q, &v->trunk, &m->config, s);
 
+    if (dst->trunk.data)
+        copy(q, .dst = dst->trunk, .src = map);
     sam_sam3_neck_run(q, &v->neck, &m->config, s, map, dst);
 }

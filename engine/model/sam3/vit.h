@@ -75,6 +75,7 @@ int sam_sam3_trunk_read_json(struct sam_config *c, const struct sam_json *backbo
 bool sam_sam3_trunk_use_published(struct sam_sam3_sizes *v);
 int sam_sam3_trunk_check(const struct sam_config *c, const char *file, struct sam_error *error);
 struct sam_sides sam_sam3_sides(const struct sam_config *c);
+int sam_sam3_channels(const struct sam_config *c); // of its map
 void sam_sam3_trunk_load(struct sam_loader *l, const struct sam_config *config,
                          struct sam_sam3_trunk *v);
 void sam_sam3_trunk_layout(struct sam_encoder_scratch *s, const struct sam_config *c,

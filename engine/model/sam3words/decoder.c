@@ -13,9 +13,8 @@ static void run_norm(struct sam_pass *p, const struct sam_affine *norm, struct s
     layernorm(p->queue, .dst = dst, .src = x, NORM(*norm), .eps = EPS_TRANSFORMER);
 }
 
-// Three layers; `from` is added to what they give.
-static void run_three(struct sam_pass *p, const struct sam_product w[3], struct sam_tensor x,
-                      struct sam_tensor from, struct sam_tensor dst)
+void sam3w_run_three(struct sam_pass *p, const struct sam_product w[3], struct sam_tensor x,
+                     struct sam_tensor from, struct sam_tensor dst)
 {
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor a = sam_pass_rows(p, x.w, x.c), b = sam_pass_rows(p, x.w, x.c);
@@ -163,7 +162,7 @@ static void run_layers(struct sam_pass *p, struct sam_tensor image, struct sam_t
             limit(p, u, boxes, room, limited);
             run_norm(p, &w->decoder_norm, sam_pass_part(x, 1, boxes.w), y);
         }
-        run_three(p, p->live ? w->box : NULL, y, limited, u);
+        sam3w_run_three(p, p->live ? w->box : NULL, y, limited, u);
         if (p->live)
             linear(p->queue, .dst = boxes, .src = u, LINEAR(w->same), .act = SAM_ACT_SIGMOID);
     }
@@ -197,22 +196,21 @@ static void run_scores(struct sam_pass *p, struct sam_tensor prompt, struct sam_
 
 void sam3w_run_decoder(struct sam_pass *p, struct sam_tensor image, struct sam_tensor prompt,
                        struct sam_tensor logits, struct sam_tensor presence,
-                       struct sam_tensor boxes)
+                       struct sam_tensor boxes, struct sam_tensor queries)
 {
     const struct sam_tensor no_tensor = { 0 };
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const struct sam3w_weights *w = p->live ? sam3w_weights_of(p) : NULL;
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor x = sam_pass_rows(p, 1 + s->queries, s->d);
-    const struct sam_tensor y = sam_pass_rows(p, s->queries, s->d);
     const struct sam_tensor first = sam_pass_rows(p, 1, s->d);
 
     if (p->live)
         copy(p->queue, .dst = x, .src = w->queries);
-    run_layers(p, image, prompt, x, y, boxes);
+    run_layers(p, image, prompt, x, queries, boxes);
     if (p->live)
         run_norm(p, &w->presence_norm, sam_pass_part(x, 0, 1), first);
-    run_three(p, p->live ? w->presence : NULL, first, no_tensor, presence);
-    run_scores(p, prompt, y, logits);
+    sam3w_run_three(p, p->live ? w->presence : NULL, first, no_tensor, presence);
+    run_scores(p, prompt, queries, logits);
     sam_arena_release(p->arena, mark);
 }

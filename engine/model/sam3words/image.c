@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: MIT
-// What depends on the image alone: the trunk, the neck at its stride, and the token that stands
-// behind every phrase.
+// What depends on the image alone: the trunk, the neck at its stride, the finer maps of masks.c,
+// and the token that stands behind every phrase.
 #include <math.h>
 
 #include "net/forward.h"
 #include "sam3words.h"
 
-void sam3w_run_image(struct sam_pass *p, struct sam_tensor input, struct sam_tensor image)
+void sam3w_run_image(struct sam_pass *p, struct sam_tensor input, struct sam_tensor image,
+                     const struct sam3w_maps *maps)
 {
     const struct sam_config *c = &p->model->config;
     const struct sam3w_sizes *s = sam3w_sizes(c);
     const int h = sam_grid(c);
     const size_t mark = sam_arena_mark(p->arena);
     struct sam_encoder_scratch scratch = { 0 };
+    struct sam_tensor map = { 0 };
 
     sam_sam3_trunk_layout(&scratch, c, p->queue, (size_t) h * h * s->d, p->arena);
     scratch.input = input;
     if (p->live) {
         const struct sam3w_weights *w = sam3w_weights_of(p);
-        const struct sam_tensor map = sam_sam3_trunk_run(p->queue, &w->trunk, c, &scratch);
+        map = p->trunk.data ? p->trunk : sam_sam3_trunk_run(p->queue, &w->trunk, c, &scratch);
         const struct sam_tensor narrow = sam_view(scratch.wide, 1, h, h, s->d);
         linear(p->queue, .dst = narrow, .src = map, LINEAR(w->narrow));
         conv(p->queue, .dst = sam_view(image, 1, h, h, s->d), .src = narrow, PRODUCT(w->smooth),
              .kernel = 3, .stride = 1, .pad = 1);
     }
     sam_pass_tell(p, "fpn", 2, image);
+    sam3w_run_maps(p, map, maps);
     sam_arena_release(p->arena, mark);
 }
 

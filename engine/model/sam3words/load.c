@@ -11,8 +11,8 @@ enum { NAME = 96 };
 
 #define TEXT "text_encoder.text_model."
 
-static void load_attention(struct sam_loader *l, struct sam3w_attention *w, int d, const char *out,
-                           const char *at)
+void sam3w_load_attention(struct sam_loader *l, struct sam3w_attention *w, int d, const char *out,
+                          const char *at)
 {
     sam_load_linear(l, &w->q, d, d, "%s.q_proj", at);
     sam_load_linear(l, &w->k, d, d, "%s.k_proj", at);
@@ -45,7 +45,7 @@ static void load_text(struct sam_loader *l, const struct sam3w_sizes *s, struct 
         struct sam3w_text_layer *x = &w->text[i];
         char at[NAME];
         snprintf(at, sizeof(at), TEXT "encoder.layers.%d.self_attn", i);
-        load_attention(l, &x->self, c, "out_proj", at);
+        sam3w_load_attention(l, &x->self, c, "out_proj", at);
         for (int k = 0; k < 2; k++)
             sam_load_norm(l, &x->norm[k], c, TEXT "encoder.layers.%d.layer_norm%d", i, k + 1);
         sam_load_linear(l, &x->up, s->text_hidden, c, TEXT "encoder.layers.%d.mlp.fc1", i);
@@ -72,7 +72,7 @@ static void load_geometry(struct sam_loader *l, const struct sam3w_sizes *s,
             sam_load_norm(l, &x->norm[k], d, "%s.layer_norm%d", at, k + 1);
         sam_load_linear(l, &x->value, d, d, "%s.self_attn.v_proj", at);
         sam_load_linear(l, &x->out, d, d, "%s.self_attn.o_proj", at);
-        load_attention(l, &x->cross, d, "o_proj", part);
+        sam3w_load_attention(l, &x->cross, d, "o_proj", part);
         load_mlp(l, &x->mlp, d, s->geometry_hidden, at);
     }
     sam_load_norm(l, &w->geometry_norm, d, "geometry_encoder.output_layer_norm");
@@ -87,9 +87,9 @@ static void load_encoder(struct sam_loader *l, const struct sam3w_sizes *s, stru
         for (int k = 0; k < 2; k++)
             sam_load_norm(l, &x->norm[k], s->d, "%s.layer_norm%d", at, k + 1);
         snprintf(part, sizeof(part), "%s.self_attn", at);
-        load_attention(l, &x->self, s->d, "o_proj", part);
+        sam3w_load_attention(l, &x->self, s->d, "o_proj", part);
         snprintf(part, sizeof(part), "%s.cross_attn", at);
-        load_attention(l, &x->cross, s->d, "o_proj", part);
+        sam3w_load_attention(l, &x->cross, s->d, "o_proj", part);
         load_mlp(l, &x->mlp, s->d, s->encoder_hidden, at);
     }
 }
@@ -105,9 +105,9 @@ static void load_decoder_layer(struct sam_loader *l, const struct sam_config *c,
 
     snprintf(at, sizeof(at), "detr_decoder.layers.%d", i);
     snprintf(part, sizeof(part), "%s.self_attn", at);
-    load_attention(l, &w->self, d, "o_proj", part);
+    sam3w_load_attention(l, &w->self, d, "o_proj", part);
     snprintf(part, sizeof(part), "%s.text_cross_attn", at);
-    load_attention(l, &w->text, d, "o_proj", part);
+    sam3w_load_attention(l, &w->text, d, "o_proj", part);
     snprintf(part, sizeof(part), "%s.vision_cross_attn.q_proj", at);
     sam3w_load_wide(l, c, &w->image.q, part);
     snprintf(part, sizeof(part), "%s.vision_cross_attn.k_proj", at);
@@ -203,4 +203,5 @@ void sam3w_load(struct sam_loader *l, const struct sam_config *config, void *wei
     load_encoder(l, s, w);
     load_decoder(l, config, w);
     load_scores(l, s, w);
+    sam3w_load_masks(l, config, neck, &w->masks);
 }

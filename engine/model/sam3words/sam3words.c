@@ -2,6 +2,7 @@
 // The family's table, and the chain of its parts: the image once, then every phrase by itself.
 #include "sam3words.h"
 
+#include "model/masks.h"
 #include "net/forward.h"
 
 static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input)
@@ -9,26 +10,42 @@ static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam
     preprocess(q, .dst = input, .frame = *frame, .scale = SAM_INPUT_EVEN);
 }
 
+// What is made of the image once.
+struct seen {
+    struct sam_tensor image, token;
+    struct sam3w_maps maps;
+};
+
+// Masks of all queries of a phrase, as rows of positions.
+static struct sam_tensor masks_of(const struct sam_candidates *out, int phrase, int queries)
+{
+    struct sam_tensor all = out->mask;
+
+    all.c *= all.w, all.w = all.h, all.h = 1;
+    return sam_pass_part(all, phrase * queries, queries);
+}
+
 // What one phrase finds. first, tokens: its features among those of all.
-static void run_phrase(struct sam_pass *p, int first, int tokens, struct sam_tensor image,
-                       struct sam_tensor token, int phrase, const struct sam_candidates *out)
+static void run_phrase(struct sam_pass *p, int first, int tokens, const struct seen *of, int phrase,
+                       const struct sam_candidates *out)
 {
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor prompt = sam_pass_rows(p, tokens + 1, s->d);
-    const struct sam_tensor seen = sam_pass_rows(p, image.w, s->d);
+    const struct sam_tensor seen = sam_pass_rows(p, of->image.w, s->d);
     const struct sam_tensor logits = sam_pass_rows(p, 1, s->queries);
     const struct sam_tensor there = sam_pass_rows(p, 1, 1);
     const struct sam_tensor boxes = sam_pass_rows(p, s->queries, 4);
+    const struct sam_tensor queries = sam_pass_rows(p, s->queries, s->d);
 
     if (p->live) {
         copy_rows(p->queue, .dst = prompt, .src = p->text->features, .from = first, .rows = tokens);
-        copy_rows(p->queue, .dst = prompt, .src = token, .to = tokens, .rows = 1);
-        copy(p->queue, .dst = seen, .src = image);
+        copy_rows(p->queue, .dst = prompt, .src = of->token, .to = tokens, .rows = 1);
+        copy(p->queue, .dst = seen, .src = of->image);
     }
     sam_pass_tell(p, "prompt", -1, prompt);
     sam3w_run_encoder(p, seen, prompt);
-    sam3w_run_decoder(p, seen, prompt, logits, there, boxes);
+    sam3w_run_decoder(p, seen, prompt, logits, there, boxes, queries);
     sam_pass_tell(p, "logits", -1, logits);
     sam_pass_tell(p, "presence", -1, there);
     sam_pass_tell(p, "boxes", -1, boxes);
@@ -38,23 +55,24 @@ static void run_phrase(struct sam_pass *p, int first, int tokens, struct sam_ten
         copy_rows(p->queue, .dst = out->box, .src = boxes, .to = phrase * s->queries,
                   .rows = s->queries);
     }
+    if (phrase < SAM3W_MASKED)
+        sam3w_run_masks(p, &of->maps, seen, prompt, queries, masks_of(out, phrase, s->queries));
     sam_arena_release(p->arena, mark);
 }
 
 // All phrases; while it is measured, the longest that there can be.
-static void run_phrases(struct sam_pass *p, struct sam_tensor image, struct sam_tensor token,
-                        const struct sam_candidates *out)
+static void run_phrases(struct sam_pass *p, const struct seen *of, const struct sam_candidates *out)
 {
     const struct sam_text *t = p->text;
 
     if (!p->live) {
-        run_phrase(p, 0, sam3w_sizes(&p->model->config)->places, image, token, 0, out);
+        run_phrase(p, 0, sam3w_sizes(&p->model->config)->places, of, 0, out);
         return;
     }
     for (int first = 0, phrase = 0, next; first < t->tokens; first = next, phrase++) {
         for (next = first + 1; next < t->tokens && t->piece[next] == t->piece[first];)
             next++;
-        run_phrase(p, first, next - first, image, token, phrase, out);
+        run_phrase(p, first, next - first, of, phrase, out);
     }
 }
 
@@ -63,23 +81,31 @@ static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidat
     const struct sam_config *c = &p->model->config;
     const struct sam3w_sizes *s = sam3w_sizes(c);
     const int phrases = !p->live ? SAM_MAX_PHRASES : p->text->phrases ? p->text->phrases : 1;
+    const int masked = phrases < SAM3W_MASKED ? phrases : SAM3W_MASKED, side = sam3w_mask_side(c);
 
     *out = (struct sam_candidates){
         .score = sam_pass_rows(p, phrases, s->queries),
         .presence = sam_pass_rows(p, phrases, 1),
         .box = sam_pass_rows(p, phrases * s->queries, 4),
+        .mask = sam_arena_tensor(p->arena, SAM_F32, 1, masked * s->queries, side, side),
         .text = p->text,
     };
-    const struct sam_tensor image = sam_pass_rows(p, sam_grid(c) * sam_grid(c), s->d);
-    const struct sam_tensor token = sam_pass_rows(p, 1, s->d);
-    sam3w_run_image(p, input, image);
-    sam3w_run_token(p, image, token);
-    run_phrases(p, image, token, out);
+    const struct seen of = { .image = sam_pass_rows(p, sam_grid(c) * sam_grid(c), s->d),
+                             .token = sam_pass_rows(p, 1, s->d),
+                             .maps = sam3w_take_maps(p) };
+    sam3w_run_image(p, input, of.image, &of.maps);
+    sam3w_run_token(p, of.image, of.token);
+    run_phrases(p, &of, out);
 }
 
 static int count_classes(const struct sam_config *c)
 {
     return 0;
+}
+
+static void mask_size(const struct sam_config *c, int *width, int *height)
+{
+    *width = *height = SAM_DETECTED_MASK;
 }
 
 static void lay_text(const struct sam_config *c, struct sam_arena *a, struct sam_text *t)
@@ -111,8 +137,10 @@ const struct sam_detector_family sam_detector_sam3words = {
     .sides = sam_sam3_sides,
     .weights_bytes = sizeof(struct sam3w_weights),
     .load = sam3w_load,
+    .shared_channels = sam_sam3_channels,
     .classes = count_classes,
     .most = SAM3W_MOST,
+    .mask_size = mask_size,
     .place = place,
     .run = run,
     .room_bytes = sam3w_room_bytes,

@@ -19,6 +19,7 @@ enum {
     SAM3W_MAX_TEXT = 32,     // layers, published: 24
     SAM3W_MAX_QUERIES = 400, // published: 200
     SAM3W_MOST = 200,        // detections of a frame
+    SAM3W_MASKED = 4,        // phrases that masks are made for, the first of a look
 };
 
 struct sam3w_sizes {
@@ -45,10 +46,19 @@ int sam3w_read(struct sam_config *c, const struct sam_weights *w, struct sam_err
 int sam3w_read_json(struct sam_config *c, const struct sam_weights *w, bool *is_there,
                     struct sam_error *error);
 
-// ---- weights: load.c, load_bias.c
+// ---- weights: load.c, load_bias.c, masks.c
 
 struct sam3w_attention {
     struct sam_product q, k, v, out;
+};
+
+// Level 0 has four, level 1 two positions a token of the trunk, each way.
+struct sam3w_masks {
+    struct sam_product wide, up[2], smooth[2]; // of the neck; level 0 is made in two steps
+    struct sam_affine norm;                    // ahead of
+    struct sam3w_attention prompt;             // what the image sees of the phrase
+    struct sam_product layer[2], pixel, query[3];
+    struct sam_affine layer_norm[2];
 };
 
 struct sam3w_text_layer {
@@ -116,6 +126,8 @@ struct sam3w_weights {
     struct sam_product score_up, score_down, score_text, score_query;
     struct sam_affine score_norm;
     struct sam_tensor scale; // (1, 1, 1, d)
+
+    struct sam3w_masks masks;
 };
 
 // The curve of distances is a table, which is looked up between its numbers: of SAM3W_STEPS a side
@@ -130,11 +142,17 @@ static inline int sam3w_wide_head(const struct sam_config *c)
 
 void sam3w_load(struct sam_loader *l, const struct sam_config *config, void *weights);
 void sam3w_load_bias(struct sam_loader *l, const struct sam_config *config, struct sam3w_bias *b);
+// neck: the beginning of its tensors' names.
+void sam3w_load_masks(struct sam_loader *l, const struct sam_config *config, const char *neck,
+                      struct sam3w_masks *w);
+// out: what its last product is called.
+void sam3w_load_attention(struct sam_loader *l, struct sam3w_attention *w, int d, const char *out,
+                          const char *at);
 // q or k of a head, as wide as sam3w_wide_head() with zeros behind its own channels.
 void sam3w_load_wide(struct sam_loader *l, const struct sam_config *config, struct sam_product *p,
                      const char *layer);
 
-// ---- the forward: text.c, image.c, encoder.c, decoder.c
+// ---- the forward: text.c, image.c, encoder.c, decoder.c, masks.c
 
 static inline struct sam3w_weights *sam3w_weights_of(const struct sam_pass *p)
 {
@@ -145,8 +163,17 @@ static inline struct sam3w_weights *sam3w_weights_of(const struct sam_pass *p)
 void sam3w_encode(struct sam_pass *p, struct sam_text *text, float *room);
 size_t sam3w_encode_room(const struct sam_config *c); // numbers
 
-// input (1, S, S, 3) -> image (1, 1, grid * grid, d).
-void sam3w_run_image(struct sam_pass *p, struct sam_tensor input, struct sam_tensor image);
+// What masks are made of, beside the image: level i has 4 or 2 positions a token each way.
+struct sam3w_maps {
+    struct sam_tensor level[2];
+};
+struct sam3w_maps sam3w_take_maps(struct sam_pass *p);
+// The trunk's map -> the finer ones.
+void sam3w_run_maps(struct sam_pass *p, struct sam_tensor trunk, const struct sam3w_maps *maps);
+
+// input (1, S, S, 3) -> image (1, 1, grid * grid, d), and the finer maps.
+void sam3w_run_image(struct sam_pass *p, struct sam_tensor input, struct sam_tensor image,
+                     const struct sam3w_maps *maps);
 // image -> the token (1, 1, 1, d) that has looked at it.
 void sam3w_run_token(struct sam_pass *p, struct sam_tensor image, struct sam_tensor token);
 
@@ -154,16 +181,30 @@ void sam3w_run_token(struct sam_pass *p, struct sam_tensor image, struct sam_ten
 void sam3w_run_encoder(struct sam_pass *p, struct sam_tensor image, struct sam_tensor prompt);
 
 // -> logits of queries (1, 1, 1, queries), of presence (1, 1, 1, 1), and boxes (1, 1, queries, 4):
-// x, y of the middle, w, h as parts of the frame.
+// x, y of the middle, w, h as parts of the frame; and the queries, normed.
 void sam3w_run_decoder(struct sam_pass *p, struct sam_tensor image, struct sam_tensor prompt,
                        struct sam_tensor logits, struct sam_tensor presence,
-                       struct sam_tensor boxes);
+                       struct sam_tensor boxes, struct sam_tensor queries);
+
+// -> masks (1, 1, queries, positions of level 0): logits. The image is another one then.
+void sam3w_run_masks(struct sam_pass *p, const struct sam3w_maps *maps, struct sam_tensor image,
+                     struct sam_tensor prompt, struct sam_tensor queries, struct sam_tensor masks);
+
+// Three layers with a ReLU between them; `from` is added to what they give, data NULL: none.
+void sam3w_run_three(struct sam_pass *p, const struct sam_product w[3], struct sam_tensor x,
+                     struct sam_tensor from, struct sam_tensor dst);
 
 // x (1, 1, rows, d) += attention: queries are of `from`, keys and values of others.
 void sam3w_attend(struct sam_pass *p, const struct sam3w_attention *w, struct sam_tensor from,
                   struct sam_tensor keys, struct sam_tensor values, struct sam_tensor x);
 
 // ---- the choice: choose.c
+
+// Masks are maps of so many positions each way.
+static inline int sam3w_mask_side(const struct sam_config *c)
+{
+    return 4 * sam_grid(c);
+}
 
 size_t sam3w_room_bytes(const struct sam_config *c);
 int sam3w_choose(const struct sam_config *c, const struct sam_candidates *from, int width,

@@ -78,6 +78,9 @@ static int check(const struct sam_config *c, const char *file, struct sam_error 
         { "the number of words", s->words, 1, 1 << 18, 1 },
         { "the number of words' places", s->places, 3, SAM_MAX_TOKENS, 1 },
         { "the width of the text encoder", s->text, 1, 4096, 1 },
+        { "the channels of the neck's first map", s->trunk.wide, 1, 4096, 1 },
+        { "the channels of the neck's second map", s->trunk.mid, 1, 4096, 1 },
+        { "the channels of the neck's finest map", s->trunk.fine, 1, 4096, 1 },
         { "the hidden width of the text encoder", s->text_hidden, 1, 16384, 1 },
         { "the number of the text encoder's layers", s->text_layers, 1, SAM3W_MAX_TEXT, 1 },
     };
@@ -85,6 +88,28 @@ static int check(const struct sam_config *c, const char *file, struct sam_error 
 
     return status ? status
                   : sam_config_ranges(ranges, sizeof(ranges) / sizeof(ranges[0]), file, error);
+}
+
+// Channels of the neck's finer maps between their layers.
+static int read_neck(struct sam3w_sizes *s, const struct sam_weights *w, struct sam_error *error)
+{
+    struct sam_sam3_sizes *v = &s->trunk;
+    const char *neck = s->shares_neck ? "image_encoder.neck" : "detector_neck";
+    const struct {
+        const char *layer;
+        int *out;
+    } sizes[] = { { "0.dconv_2x2_0", &v->wide },
+                  { "0.dconv_2x2_1", &v->fine },
+                  { "1.dconv_2x2", &v->mid } };
+    int status = SAM_OK;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !status; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s.levels.%s.bias", neck, sizes[i].layer);
+        status =
+            sam_config_size(w, &(struct sam_size_from){ name, 0, 1, { 0 } }, sizes[i].out, error);
+    }
+    return status;
 }
 
 // The one published model, without a config.json; its shapes tell all but the trunk's heads, window
@@ -113,7 +138,7 @@ int sam3w_read(struct sam_config *c, const struct sam_weights *w, struct sam_err
     s->shares_neck = !sam_weights_find(w, "detector_neck.levels.2.conv_1x1.weight");
     snprintf(c->variant, sizeof(c->variant), "%s",
              s->trunk.depth == 32 && s->d == 256 ? "sam3" : "custom");
-    if ((status = sam3w_read_json(c, w, &has_json, error)))
+    if ((status = read_neck(s, w, error)) || (status = sam3w_read_json(c, w, &has_json, error)))
         return status;
     if (!has_json && !use_published(s))
         return sam_fail(error, SAM_EFORMAT,

@@ -32,7 +32,7 @@ void sam_poison_frame(struct sam_tracker *t)
 {
     const struct sam_state *s = &t->mem.state;
     const struct sam_tensor left[] = { s->features.image, s->features.s0, s->features.s1,
-                                       s->low_res, s->iou, s->score };
+                                       s->features.trunk, s->low_res, s->iou, s->score };
 
     for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++)
         poison_tensor(t, left[i]);

@@ -171,6 +171,7 @@ static void interact_window(struct sam_tracker *t, struct sam_tracked *o,
     const struct sam_tensor input =
         sam_refine_enter(&r, w, t->mem.scratch.encoder.input, &points);
 
+    t->trunk_frame = -1;
     sam_graphs_run(t, t->graphs.encode, sam_step_encode_window, NULL, &t->times.encode);
     t->about = about;
     condition(t, o, true);

@@ -604,6 +604,7 @@ void sam_saved_apply(const struct sam_saved *saved, struct sam_tracker *t)
     t->frame_width = (int) h->frame_width;
     t->frame_height = (int) h->frame_height;
     t->holds_frame = false;
+    t->trunk_frame = -1;
     t->num_rows = 0;
     for (uint32_t i = 0; i < h->num_objects; i++) {
         get_object(&c, &s, t, h);

@@ -131,6 +131,7 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
     t->frame = -1;
     t->first_held = 0;
     t->holds_frame = false;
+    t->trunk_frame = -1;
     t->num_rows = 0;
     t->graphs.replays = t->graphs.misses = 0;
     status = sam_queue_finish(&t->queue, error);

@@ -168,6 +168,9 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
     const int low = sam_logits_side(c) * sam_logits_side(c), rows = max_objects + 1;
 
     s->features = lay_out_features(c, type, a);
+    if (c->family->shared_channels)
+        s->features.trunk = sam_arena_tensor(a, SAM_F32, 1, sam_grid(c), sam_grid(c),
+                                             c->family->shared_channels(c));
     for (int i = 0; i < l->history; i++)
         s->past[i] = lay_out_past(c, type, input, a);
     if (sam_refine_needs_input(c) && !l->history)

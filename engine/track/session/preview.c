@@ -42,6 +42,7 @@ static void go_to(struct sam_tracker *t, int64_t frame)
     t->frame = frame;
     if (sam_history_take(t, frame))
         return;
+    t->trunk_frame = -1;
     sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
     sam_history_keep(t);
 }

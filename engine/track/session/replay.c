@@ -31,6 +31,7 @@ static void replay_frame(struct sam_tracker *t, int64_t frame)
     if (!n)
         return;
     if (!sam_history_take(t, frame)) {
+        t->trunk_frame = -1;
         sam_graphs_run(t, t->graphs.encode, sam_step_encode, NULL, &t->times.encode);
         sam_history_keep(t);
     }

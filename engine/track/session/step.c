@@ -159,6 +159,7 @@ void sam_step_run(struct sam_tracker *t, const struct sam_frame *frame)
         sam_history_keep_input(t);
     sam_step_see(t);
     track_all(t);
+    t->trunk_frame = t->frame;
     sam_history_keep(t);
     interact_all(t);
     sam_poison_scratch(t);
