@@ -37,6 +37,7 @@ bind (GstSamPending * pending, guint64 id, guint64 engine_id)
     pending->bound[pending->num_bound].id = id;
     pending->bound[pending->num_bound].engine_id = engine_id;
     pending->bound[pending->num_bound].shown = FALSE;
+    pending->bound[pending->num_bound].present = FALSE;
     pending->bound[pending->num_bound].clicked = FALSE;
     pending->bound[pending->num_bound].settled = 0;
     pending->num_bound++;
@@ -535,6 +536,7 @@ gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
 
   pending->moment = *moment;
   finish_reset (pending, tracker);
+  gst_sam_pending_follow_orders (pending, tracker, calls);
   while (done && (popped = pop (pending, &prompt, &mask)) != POP_NONE) {
     if (popped == POP_ONE) {
       if (!apply (pending, tracker, &prompt, calls))
@@ -550,6 +552,10 @@ gst_sam_pending_apply (GstSamPending * pending, sam_tracker * tracker,
 void
 gst_sam_pending_note_frame (GstSamPending * pending, guint64 index)
 {
+  guint i;
+
+  for (i = 0; i < pending->num_orders; i++)
+    pending->order[i].since++;
   gst_sam_mutex_lock (&pending->lock);
   gst_sam_late_note (&pending->late, index, &pending->moment);
   gst_sam_mutex_unlock (&pending->lock);
@@ -599,16 +605,16 @@ gst_sam_pending_set_clicked (GstSamPending * pending, guint64 engine_id,
   }
 }
 
-static gboolean
-result_has (const struct sam_result *result, guint64 engine_id)
+static const struct sam_object *
+find_object (const struct sam_result *result, guint64 engine_id)
 {
   int i;
 
   for (i = 0; i < result->num_objects; i++) {
     if (result->objects[i].id == engine_id)
-      return TRUE;
+      return &result->objects[i];
   }
-  return FALSE;
+  return NULL;
 }
 
 void
@@ -618,8 +624,11 @@ gst_sam_pending_settle (GstSamPending * pending,
   guint i = 0;
 
   while (i < pending->num_bound) {
-    if (result_has (result, pending->bound[i].engine_id)) {
-      i++;
+    const struct sam_object *object = find_object (result,
+        pending->bound[i].engine_id);
+
+    if (object) {
+      pending->bound[i++].present = object->score > 0 && object->area > 0;
       continue;
     }
     gst_sam_mutex_lock (&pending->lock);

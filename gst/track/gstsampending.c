@@ -613,6 +613,7 @@ gst_sam_pending_restore (GstSamPending * pending, const GstSamBound * bound,
     pending->label[i] = NULL;
   }
   pending->num_bound = pending->num_known = num_bound;
+  pending->num_orders = 0;
   pending->last_id = MAX (pending->last_id, last_id);
   pending->reset = FALSE;
   pending->resets++;
@@ -628,6 +629,7 @@ gst_sam_pending_stop (GstSamPending * pending)
   drop_waiting (pending);
   pending->num_known = 0;
   pending->num_bound = 0;
+  pending->num_orders = 0;
   pending->reset = pending->jumped = FALSE;
   pending->last_id = 0;
   gst_sam_late_forget (&pending->late);

@@ -16,6 +16,7 @@ G_BEGIN_DECLS
 enum
 {
   GST_SAM_PENDING_SIZE = 256,   /* prompts that may wait */
+  GST_SAM_LIKE_ORDERS = 8,      /* that hold at a time */
 };
 
 /* How far ahead of the frame that comes the time of a prompt may be. */
@@ -34,9 +35,27 @@ typedef struct
 {
   guint64 id, engine_id;
   gboolean shown;               /* a frame has had it */
+  gboolean present;             /* it is to be seen on the last frame */
   gboolean clicked;             /* answers to a click are still to be told */
   guint64 settled;              /* mark of its last prompt that was applied */
 } GstSamBound;
+
+/* Objects of one prompt. */
+typedef struct
+{
+  guint64 id[SAM_MAX_OBJECTS];
+  guint num;
+} GstSamLitter;
+
+/* A standing order: things like object @id are looked for again. */
+typedef struct
+{
+  guint64 id;
+  gdouble threshold;
+  guint max, every;
+  guint since;                  /* tracked frames since the last look */
+  GstSamLitter litter;
+} GstSamLikeOrder;
 
 /**
  * GstSamPending:
@@ -83,6 +102,8 @@ typedef struct
   guint num_bound;
   GstSamLate late;
   GstSamMoment moment;          /* the frame that comes; its own */
+  GstSamLikeOrder order[GST_SAM_LIKE_ORDERS];   /* the oldest first */
+  guint num_orders;
 } GstSamPending;
 
 /* Called for a prompt that cannot be applied, without the lock held. All errors
@@ -276,6 +297,11 @@ void gst_sam_pending_spread_mask (GstSamPending * pending,
 int gst_sam_pending_spread_like (GstSamPending * pending,
     sam_tracker * tracker, const GstSamPrompt * prompt, guint64 engine_id,
     const GstSamPendingCalls * calls, struct sam_error *why);
+
+/* Do likewise for the standing orders whose time has come, with another object
+ * of an order where its own is not in the picture. */
+void gst_sam_pending_follow_orders (GstSamPending * pending,
+    sam_tracker * tracker, const GstSamPendingCalls * calls);
 
 /* ---- */
 

@@ -31,6 +31,7 @@ enum
   KEY_THRESHOLD = 1 << 14,
   KEY_KEEP = 1 << 15,
   KEY_REMOVE = 1 << 16,
+  KEY_EVERY = 1 << 17,
 };
 
 static const struct
@@ -55,6 +56,7 @@ static const struct
   {"threshold", KEY_THRESHOLD},
   {"keep", KEY_KEEP},
   {"remove", KEY_REMOVE},
+  {"every", KEY_EVERY},
 };
 
 static const struct
@@ -82,8 +84,9 @@ static const struct
   [GST_SAM_PROMPT_TEXT] = {"text", KEY_OF,
         KEY_MAX | KEY_THRESHOLD | KEY_ID | KEY_KEEP | KEY_REMOVE,
       "text,of=WORDS[,max=][,threshold=][,id=][,keep=][,remove=]"},
-  [GST_SAM_PROMPT_LIKE] = {"like", KEY_ID, KEY_MAX | KEY_THRESHOLD,
-      "like,id=[,max=][,threshold=][,running-time=]"},
+  [GST_SAM_PROMPT_LIKE] = {"like", KEY_ID,
+        KEY_MAX | KEY_THRESHOLD | KEY_EVERY,
+      "like,id=[,max=][,threshold=][,every=][,running-time=]"},
 };
 
 void
@@ -146,7 +149,7 @@ read_words (const gchar * text, gchar ** words)
   return TRUE;
 }
 
-/* Keys that words alone have. *wanted: for the message. */
+/* Keys that words and likes alone have. *wanted: for the message. */
 static gboolean
 set_words_key (GstSamPrompt * prompt, guint key, const gchar * value,
     const gchar ** wanted)
@@ -162,6 +165,12 @@ set_words_key (GstSamPrompt * prompt, guint key, const gchar * value,
       if (!parse_value (value, 255, &most))
         return FALSE;
       prompt->max = most;
+      return TRUE;
+    case KEY_EVERY:
+      *wanted = "a number of tracked frames, 1 to 100000";
+      if (!parse_value (value, 100000, &most))
+        return FALSE;
+      prompt->every = most;
       return TRUE;
     case KEY_THRESHOLD:
       *wanted = "a score, 0 to 1";
@@ -267,6 +276,7 @@ set_key (GstSamPrompt * prompt, guint * given, const gchar * name,
       break;
     case KEY_OF:
     case KEY_MAX:
+    case KEY_EVERY:
     case KEY_THRESHOLD:
     case KEY_KEEP:
     case KEY_REMOVE:
@@ -540,6 +550,8 @@ gst_sam_prompt_to_text (const GstSamPrompt * prompt)
     g_string_append_printf (text, ",max=%u", prompt->max);
   if (prompt->has_threshold)
     append_number (text, "threshold", prompt->threshold);
+  if (prompt->every)
+    g_string_append_printf (text, ",every=%u", prompt->every);
   if (prompt->keep)
     g_string_append (text, ",keep=true");
   if (prompt->removes)

@@ -94,7 +94,9 @@ gboolean gst_sam_refuse (GError ** error, GstSamRefusal refusal,
  * @label: (nullable): name of the object's class
  * @words: (nullable): what the detector is to find
  * @max: of words: the most objects of each phrase; of things like an object:
- * the most new ones; 0: no limit of its own
+ * the most new ones, with @every the most at a time; 0: no limit of its own
+ * @every: of things like an object: tracked frames from one look to the next;
+ * 0: one look
  * @threshold: of words, if @has_threshold: the lowest score of a new object; of
  * things like an object: the lowest likeness
  * @keep: of words: objects of phrases that are not asked for any more stay
@@ -127,7 +129,7 @@ typedef struct
   gint value;
   gchar *label;
   gchar *words;
-  guint max;
+  guint max, every;
   gdouble threshold;
   gboolean has_threshold, keep, removes, adds;
   GstSample *sample;

@@ -146,6 +146,113 @@ GST_START_TEST (test_limits)
 
 GST_END_TEST;
 
+static guint
+count_told (GstBus * bus, guint * started)
+{
+  GstMessage *message;
+  guint count = 0;
+
+  *started = 0;
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT))) {
+    const GstStructure *s = gst_message_get_structure (message);
+
+    if (gst_structure_has_name (s, "samtrack-likes")) {
+      *started += sam_get_uint (s, "started");
+      count++;
+    }
+    gst_message_unref (message);
+  }
+  return count;
+}
+
+/* At the edge there is a place on the right alone, until the object has moved
+ * by its width. One look does not find the second; a standing order does, at
+ * once, tells of it, and starts nothing twice. */
+GST_START_TEST (test_standing)
+{
+  static const struct
+  {
+    const gchar *keys;
+    guint objects, told;
+  } cases[] = { {"", 2, 1}, {",every=1", 3, 2}, {",every=1,max=1", 2, 1},
+    {",every=1,threshold=0.75", 2, 1}, {",every=90", 2, 1}
+  };
+  guint i;
+
+  for (i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GstBus *bus;
+    gchar *properties = g_strdup_printf ("history=8 initial-prompt=\"box,x=20,"
+        "y=30,w=30,h=40,id=1,label=cup;like,id=1%s\"", cases[i].keys);
+    GstHarness *h = start (properties, &bus);
+    guint n = 0, started;
+    gint x[8];
+
+    run (h, &n, 11);
+    fail_unless_equals_int (count_objects (h, &n, "cup", x), cases[i].objects);
+    fail_unless_equals_int (count_told (bus, &started), cases[i].told);
+    fail_unless_equals_int (started, cases[i].objects - 1);
+    fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+        0);
+    sam_harness_close (h, bus);
+    g_free (properties);
+  }
+}
+
+GST_END_TEST;
+
+/* The frames that @prompts and then those of a period have room for are run.
+ * Returns how many objects have begun beside the first. */
+static guint
+count_begun (const gchar * prompts)
+{
+  GstBus *bus;
+  GstHarness *h = start ("max-objects=3 history=8 initial-prompt=\"box,x=20,"
+      "y=30,w=30,h=40,id=1;like,id=1,every=1\"", &bus);
+  guint n = 0, started;
+
+  run (h, &n, 4);
+  prompt (h, prompts);
+  run (h, &n, 9);
+  count_told (bus, &started);
+  fail_unless_equals_int (sam_count_messages (bus, GST_MESSAGE_WARNING, NULL),
+      0);
+  sam_harness_close (h, bus);
+  return started;
+}
+
+/* It ends with its object, with a later one for it, and with all objects. Slots
+ * that are not free are waited for. */
+GST_START_TEST (test_order_ends)
+{
+  fail_unless_equals_int (count_begun ("box,x=100,y=10,w=20,h=20"), 1);
+  fail_unless_equals_int (count_begun ("undo,id=2"), 3);
+  fail_unless_equals_int (count_begun ("like,id=1"), 1);
+  fail_unless_equals_int (count_begun ("remove,id=1"), 1);
+  fail_unless_equals_int (count_begun ("clear"), 1);
+}
+
+GST_END_TEST;
+
+/* The object has left the picture to the right on the 15th frame; the one on its
+ * left, which the order started, finds one more on its own left. */
+GST_START_TEST (test_absent)
+{
+  GstBus *bus;
+  GstHarness *h = start ("history=8 initial-prompt=\"box,x=125,y=30,w=30,h=40,"
+      "id=1,label=cup;like,id=1,every=1\"", &bus);
+  guint n = 0, started;
+
+  run (h, &n, 14);
+  count_told (bus, &started);
+  fail_unless_equals_int (started, 1);
+  run (h, &n, 2);
+  fail_unless_equals_int (count_told (bus, &started), 1);
+  fail_unless_equals_int (started, 1);
+  sam_harness_close (h, bus);
+}
+
+GST_END_TEST;
+
 /* Without a free slot one warning is posted, whatever is found. */
 GST_START_TEST (test_full)
 {
@@ -187,6 +294,9 @@ GST_START_TEST (test_refused)
   expect_refused (h, bus, "like,id=1,max=0", "expected is a number of objects");
   expect_refused (h, bus, "like,id=1,threshold=1.5", "expected is a score");
   expect_refused (h, bus, "like,id=1,label=cup", "'label' is not a key of it");
+  expect_refused (h, bus, "like,id=1,every=0",
+      "expected is a number of tracked frames");
+  expect_refused (h, bus, "point,x=5,y=5,every=3", "'every' is not a key of it");
   /* It waits for an object that is gone when its turn comes. */
   prompt (h, "like,id=1;remove,id=1");
   run (h, &n, 12);
@@ -204,6 +314,9 @@ likes_suite (void)
 
   tcase_add_test (tc, test_found);
   tcase_add_test (tc, test_limits);
+  tcase_add_test (tc, test_standing);
+  tcase_add_test (tc, test_order_ends);
+  tcase_add_test (tc, test_absent);
   tcase_add_test (tc, test_full);
   tcase_add_test (tc, test_refused);
   return suite;

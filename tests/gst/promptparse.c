@@ -26,7 +26,7 @@ GST_START_TEST (test_every_kind)
       "point,x=.25,y=1e-1,positive=false,normalized=true;mask,location=a b.png;"
       "remove,id=18446744073709551615;undo,id=1;clear;take,id=4,answer=3;"
       "point,x=9,y=8,answer=2;text,of=a red car. ball;text,of=\"\";"
-      "like,id=3,max=2,threshold=.5");
+      "like,id=3,max=2,threshold=.5,every=15");
 
   fail_unless_equals_int (p->len, 12);
   fail_unless_equals_int (AT (p, 0)->kind, GST_SAM_PROMPT_POINT);
@@ -56,6 +56,7 @@ GST_START_TEST (test_every_kind)
   fail_unless_equals_uint64 (AT (p, 11)->id, 3);
   fail_unless_equals_int (AT (p, 11)->max, 2);
   fail_unless_equals_float (AT (p, 11)->threshold, 0.5);
+  fail_unless_equals_int (AT (p, 11)->every, 15);
   g_array_unref (p);
 }
 
