@@ -7,6 +7,8 @@ usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr na
        compare_detectors.py --mini FOLDER [--family yolov10|rf-detr|rf-detr-seg|mask2former-swin|mask2former-resnet|
                                                           grounding-dino|mm-grounding-dino|sam3-words]
                             writes a small model and what PyTorch finds with it
+       compare_detectors.py --family sam3-words [--sam-detect FILE] --side PX [--seed N] [--precision fp32|bf16]
+                            every stage of SAM 3's detector at its published sizes, with one phrase
 
 YOLOv10 is written here from the paper's facts (docs/DETECTORS.md), not from the published code, which is
 AGPL. Its tensors have the names of the published files. BatchNorm's statistics are measured on the
@@ -495,6 +497,8 @@ def main():
         if a.family.startswith('mask2former'):
             return mask2former.write_mini(a.mini, picture, a.family.split('-')[1])
         return write_mini(a.mini) if a.family == 'yolov10' else rfdetr.write_mini(a.mini, picture, a.family == 'rf-detr-seg')
+    if a.family == 'sam3-words':
+        return 0 if sam3_words.compare(a.sam_detect, a.side, a.seed, picture, a.precision) else 1
     print(f'seed {a.seed}, torch {torch.__version__}, {torch.get_num_threads()} threads\n'
           'model           prec side    worst  PyTorch stage     place same     noise:place same  box (px)    score       ms ratio      IoU  PyTorch')
     cases = [(YoloCase, size) for size in a.yolov10] + [(RfdetrCase, size) for size in a.rf_detr.split(',') if size]

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
 """SAM 3's detector by words with the modules of Hugging Face transformers (Apache-2.0), with random lively weights: what
-compare_detectors.py --mini writes the golden of.
+compare_detectors.py --mini writes the golden of, and compares the engine with at the published sizes.
 
 The modules are transformers', put together as the publisher's code behaves, from which transformers' own forward deviates:
 the geometry encoder's token that has looked at the image stands behind the words of every prompt, without any box, too; and
 epsilons are 1e-5. No code of the publisher is included or needed."""
 import json
 import math
+import pathlib
+import subprocess
+import tempfile
 
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 PATCH = 14
 PHRASES = [['striped ball', 'a big red dog'], ['blue fish', "person's car no 7"]]
@@ -75,7 +78,24 @@ def build(side, words, seed):
         geometry_encoder_config=dict(**part, num_layers=2), detr_encoder_config=dict(**part, num_layers=2),
         detr_decoder_config=dict(**part, num_layers=3, num_queries=20),
         mask_decoder_config=dict(hidden_size=32, num_attention_heads=8, layer_norm_eps=1e-5))
-    model = Sam3Model(config).eval()
+    return make_lively(Sam3Model(config), seed)
+
+
+def build_true(side, words, seed):
+    """Of the published sizes, but for the words."""
+    from transformers import Sam3Config, Sam3Model
+    grid = side // PATCH
+    sizes = [[4 * grid] * 2, [2 * grid] * 2, [grid] * 2]
+    config = Sam3Config(vision_config=dict(backbone_config=dict(model_type='sam3_vit_model', image_size=side, layer_norm_eps=1e-5),
+                                           backbone_feature_sizes=sizes, layer_norm_eps=1e-5),
+                        text_config=dict(model_type='clip_text_model', vocab_size=words, hidden_size=1024, intermediate_size=4096,
+                                         num_hidden_layers=24, num_attention_heads=16, max_position_embeddings=32, hidden_act='gelu',
+                                         projection_dim=512))
+    return make_lively(Sam3Model(config), seed)
+
+
+def make_lively(model, seed):
+    model.eval()
     for module in model.modules():  # some take a default of their own
         if isinstance(module, torch.nn.LayerNorm):
             module.eps = 1e-5
@@ -187,3 +207,31 @@ def write_mini(folder, picture):
     (folder / 'config.json').write_text(json.dumps({'model_type': 'sam3_video', 'detector_config': model.config.to_dict()}, indent=1) + '\n')
     save_file({'frames': frames}, folder / 'frames.safetensors')
     save_file({k: v.float().contiguous().clone() for k, v in want.items()}, folder / 'want.safetensors')
+
+
+def compare(sam_detect, side, seed, picture, precision):
+    """The engine's stages beside those of a model of the published sizes, with one phrase; whether all are within 1e-4 in fp32,
+    2e-2 in bf16, in norm."""
+    tokenizer, phrase = make_tokenizer(), PHRASES[0][1]
+    frame = picture(side, torch.Generator().manual_seed(seed))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        save_tokenizer(tokenizer, folder)
+        model = build_true(side, len(tokenizer), seed).half()
+        save_file(whole_names(model.state_dict()), folder / 'model.safetensors', metadata={'format': 'pt'})
+        (folder / 'config.json').write_text(json.dumps({'model_type': 'sam3_video', 'detector_config': model.config.to_dict()}))
+        save_file({'frames': frame[None].contiguous()}, folder / 'frames.safetensors')
+        whole, each = run(model.float(), tokenizer, prepare(frame, side), [phrase])
+        want = {**whole, **{k: v for k, v in each[0].items() if k != 'ids'}}
+        del model
+        command = [sam_detect, '--model', folder / 'model.safetensors', '--frames', folder / 'frames.safetensors', '--out', folder / 'out.safetensors',
+                   '--precision', precision, '--input-size', side, '--words', phrase, *(x for k in want for x in ('--stage', k))]
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        got = load_file(folder / 'out.safetensors')
+        off = {k: ((got[f'frame000/{k}'].reshape(v.shape) - v).norm() / v.norm()).item() for k, v in want.items()}
+    print(f'SAM 3 of the published sizes at {side} px, seed {seed}, {precision}; its last line: {done.stdout.splitlines()[-1]}')
+    for k, v in off.items():
+        print(f'{k:12} {v:.1e}')
+    return max(off.values()) <= (1e-4 if precision == 'fp32' else 2e-2)

@@ -11,15 +11,6 @@ enum { NAME = 96 };
 
 #define TEXT "text_encoder.text_model."
 
-void sam3w_load_attention(struct sam_loader *l, struct sam3w_attention *w, int d, const char *out,
-                          const char *at)
-{
-    sam_load_linear(l, &w->q, d, d, "%s.q_proj", at);
-    sam_load_linear(l, &w->k, d, d, "%s.k_proj", at);
-    sam_load_linear(l, &w->v, d, d, "%s.v_proj", at);
-    sam_load_linear(l, &w->out, d, d, "%s.%s", at, out);
-}
-
 static void load_mlp(struct sam_loader *l, struct sam_mlp *w, int d, int hidden, const char *at)
 {
     sam_load_norm(l, &w->norm, d, "%s.layer_norm3", at);

@@ -46,7 +46,7 @@ int sam3w_read(struct sam_config *c, const struct sam_weights *w, struct sam_err
 int sam3w_read_json(struct sam_config *c, const struct sam_weights *w, bool *is_there,
                     struct sam_error *error);
 
-// ---- weights: load.c, load_bias.c, masks.c
+// ---- weights: load.c, load_bias.c, load_parts.c, masks.c
 
 struct sam3w_attention {
     struct sam_product q, k, v, out;
