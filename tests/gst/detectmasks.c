@@ -231,6 +231,98 @@ GST_START_TEST (test_cells)
 
 GST_END_TEST;
 
+/* The scores of what is found, to be freed. */
+static GArray *
+look (GstSamDetector * detect, GstBuffer * frame, sam_tracker * tracker)
+{
+  GArray *scores = g_array_new (FALSE, FALSE, sizeof (gfloat));
+  const GstSamAnswer *answer;
+  GstVideoInfo info;
+  gchar *why = NULL;
+  guint i;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_RGBA, WIDTH, HEIGHT);
+  fail_unless (gst_sam_detector_ask (detect, frame, &info, 1, tracker, &why),
+      "%s", why);
+  answer = gst_sam_detector_take (detect, TRUE);
+  fail_unless (answer && answer->status == SAM_OK && answer->num > 1);
+  for (i = 0; i < answer->num; i++)
+    g_array_append_val (scores, answer->find[i].score);
+  return scores;
+}
+
+static gboolean
+is_same (const GArray * a, const GArray * b)
+{
+  return a->len == b->len && !memcmp (a->data, b->data, a->len *
+      sizeof (gfloat));
+}
+
+static sam_tracker *
+new_tracker (const struct sam_params *params, GstBuffer * buf)
+{
+  struct sam_frame frame = SAM_FRAME_INIT;
+  struct sam_result result = SAM_RESULT_INIT;
+  struct sam_error error = { "" };
+  sam_tracker *tracker = NULL;
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buf, &map, GST_MAP_READ));
+  frame.format = SAM_PIXEL_RGBA;
+  frame.width = WIDTH;
+  frame.height = HEIGHT;
+  frame.plane[0] = map.data;
+  frame.stride[0] = 4 * WIDTH;
+  fail_unless (sam_tracker_open (&tracker, params, &error) == SAM_OK &&
+      sam_tracker_step (tracker, &frame, NULL, &result, &error) == SAM_OK, "%s",
+      error.text);
+  gst_buffer_unmap (buf, &map);
+  return tracker;
+}
+
+/* A tracker of the same file that has seen the other frame: what it made of it
+ * is looked at, once. */
+GST_START_TEST (test_shared_trunk)
+{
+  struct sam_params params = SAM_PARAMS_INIT;
+  struct sam_error error = { "" };
+  GstHarness *h = sam_harness_new ("identity", GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+  GstBuffer *frame = sam_harness_frame (h, 0);
+  GstBuffer *other = gst_buffer_copy_deep (frame);
+  GArray *found[4];
+  GstSamDetector *detect;
+  sam_tracker *tracker;
+  guint i;
+  int status;
+
+  gst_buffer_memset (other, 0, 7, -1);
+  params.model_file = g_getenv ("SAMTRACK_WHOLE");
+  params.input_size = 56;
+  params.backend = SAM_BACKEND_CPU;
+  params.precision = SAM_PRECISION_FP32;
+  tracker = new_tracker (&params, other);
+  detect = gst_sam_detector_new (&params, &status, &error);
+  fail_unless (detect != NULL, "%s", error.text);
+  gst_sam_detector_set_words (detect, g_strdup ("striped ball"));
+  found[0] = look (detect, frame, NULL);
+  found[1] = look (detect, other, NULL);
+  found[2] = look (detect, frame, tracker);
+  found[3] = look (detect, frame, NULL);
+  fail_unless (!is_same (found[0], found[1]));
+  fail_unless (is_same (found[2], found[1]));
+  fail_unless (is_same (found[3], found[0]));
+  for (i = 0; i < G_N_ELEMENTS (found); i++)
+    g_array_unref (found[i]);
+  gst_sam_detector_free (detect);
+  sam_tracker_close (&tracker);
+  gst_buffer_unref (frame);
+  gst_buffer_unref (other);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static Suite *
 detectmasks_suite (void)
 {
@@ -238,6 +330,7 @@ detectmasks_suite (void)
   TCase *tc = sam_tcase_new_tiny (s, "detectmasks");
 
   tcase_add_test (tc, test_cells);
+  tcase_add_test (tc, test_shared_trunk);
   tcase_add_loop_test (tc, test_mask_prompts, 0, G_N_ELEMENTS (kinds));
   return s;
 }
