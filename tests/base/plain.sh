@@ -25,6 +25,7 @@ cat > "$tmp/use.c" << 'END'
 #include <samtrack/samtrack.h>
 #include <samtrack/answers.h>
 #include <samtrack/likes.h>
+#include <samtrack/trunk.h>
 
 int main(void)
 {
@@ -36,7 +37,7 @@ int main(void)
     return status;
 }
 END
-printf '#include <samtrack/%s.h>\n' answers likes > "$tmp/include.c"
+printf '#include <samtrack/%s.h>\n' answers likes trunk > "$tmp/include.c"
 include="-I$engine/include -I$built/include"
 "$@" -std=c11 $strict $include "$tmp/use.c"
 "$@" -std=c99 $strict $include "$tmp/use.c"

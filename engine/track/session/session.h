@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How the files of this folder work together. Others call the public headers alone, samtrack.h,
-// answers.h and likes.h: open.c has open and close, preview.c the preview, likes.c the likes,
-// uploader.c the uploader, tracker.c the other calls.
+// answers.h, likes.h and trunk.h: open.c has open and close, preview.c the preview, likes.c the
+// likes, trunk.c the trunk, uploader.c the uploader, tracker.c the other calls.
 #ifndef SAM_SESSION_H
 #define SAM_SESSION_H
 
