@@ -74,7 +74,7 @@ find_stream (const GstVideoFormatInfo * finfo, gint plane, Stream * s)
 }
 
 /* FALSE where components have no places of their own, and for VYUY, which
- * GStreamer 1.22 describes as if it were UYVY. */
+ * GStreamer, as of 1.28, describes as if it were UYVY. */
 static gboolean
 find_streams (const GstVideoInfo * info, Stream s[GST_VIDEO_MAX_PLANES])
 {
@@ -92,7 +92,7 @@ find_streams (const GstVideoInfo * info, Stream s[GST_VIDEO_MAX_PLANES])
   return TRUE;
 }
 
-/* not the flag: GStreamer 1.22 forgot it at AV12 */
+/* not the flag: GStreamer forgot it at AV12 until 1.24.10 (issue 4081) */
 gboolean
 gst_sam_effect_has_alpha (const GstVideoInfo * info)
 {
