@@ -52,6 +52,7 @@ void
 gst_sam_attach_clear (GstSamAttach * self)
 {
   gst_sam_paint_clear (&self->paint);
+  gst_sam_spares_clear (&self->spares);
   g_clear_pointer (&self->kept, g_ptr_array_unref);
   g_clear_pointer (&self->rectangles, g_ptr_array_unref);
 }
@@ -178,26 +179,82 @@ find_areas (const GstSamDrawing * drawing, GstSamRect areas[MAX_RECTANGLES])
 }
 
 /* Take an area out of the layer, which is clear there then. */
-static GstBuffer *
-take_pixels (GstSamAttach * self, GstSamRect area)
+static void
+take_pixels (GstSamAttach * self, GstSamRect area, guint32 * pixels)
 {
-  const gsize row_bytes = (gsize) area.w * sizeof (guint32);
-  GstBuffer *pixels = gst_buffer_new_allocate (NULL, row_bytes * area.h, NULL);
-  GstMapInfo map;
+  const gsize row_bytes = (gsize) area.w * sizeof *pixels;
   gint y;
 
-  gst_buffer_map (pixels, &map, GST_MAP_WRITE);
   for (y = 0; y < area.h; y++) {
     guint32 *row = self->paint.pixels +
         (gsize) (area.y + y) * self->paint.width + area.x;
 
-    memcpy (map.data + y * row_bytes, row, row_bytes);
+    memcpy (pixels + (gsize) y * area.w, row, row_bytes);
     memset (row, 0, row_bytes);
   }
-  gst_buffer_unmap (pixels, &map);
+}
+
+/* A coarse label map is stretched over whole frames: then the area is drawn in
+ * a layer of the frame's size. */
+static gboolean
+draw_in_layer (GstSamAttach * self, GstSamDrawing * drawing, GstSamRect area,
+    guint32 * pixels, gchar ** why)
+{
+  struct sam_overlay *overlay = &drawing->overlay;
+  const struct sam_overlay whole = *overlay;
+  gboolean ok;
+
+  if (!gst_sam_paint_open_layer (&self->paint, self->info.width,
+          self->info.height)) {
+    *why = g_strdup_printf ("out of memory for a layer of %d x %d pixels",
+        self->info.width, self->info.height);
+    return FALSE;
+  }
+  overlay->x = area.x;
+  overlay->y = area.y;
+  overlay->width = area.w;
+  overlay->height = area.h;
+  ok = gst_sam_paint_draw_layer (&self->paint, drawing, why);
+  *overlay = whole;
+  if (ok)
+    take_pixels (self, area, pixels);
+  return ok;
+}
+
+static GstBuffer *
+wrap_pixels (GstMemory * memory, GstSamRect area)
+{
+  GstBuffer *pixels = gst_buffer_new ();
+
+  gst_buffer_append_memory (pixels, memory);
   gst_buffer_add_video_meta (pixels, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_OVERLAY_COMPOSITION_FORMAT_RGB, area.w, area.h);
   return pixels;
+}
+
+/* Returns NULL and sets *why on failure. */
+static GstBuffer *
+draw_area (GstSamAttach * self, GstSamDrawing * drawing, GstSamRect area,
+    gchar ** why)
+{
+  GstMemory *memory = gst_sam_spares_take (&self->spares,
+      (gsize) area.w * area.h * sizeof (guint32));
+  GstMapInfo map;
+  gboolean ok;
+
+  gst_memory_map (memory, &map, GST_MAP_WRITE);
+  if (gst_sam_paint_takes_parts (drawing)) {
+    memset (map.data, 0, map.size);
+    ok = gst_sam_paint_draw_part (&self->paint, drawing, area,
+        (guint32 *) map.data, why);
+  } else {
+    ok = draw_in_layer (self, drawing, area, (guint32 *) map.data, why);
+  }
+  gst_memory_unmap (memory, &map);
+  if (ok)
+    return wrap_pixels (memory, area);
+  gst_memory_unref (memory);
+  return NULL;
 }
 
 /* One of @old with the same pixels at the same place: a sink that has it need
@@ -234,29 +291,24 @@ make_rectangle (const GPtrArray * old, GstSamRect area, GstBuffer * pixels)
 static gboolean
 draw (GstSamAttach * self, GstSamDrawing * drawing, Kept * kept, gchar ** why)
 {
-  struct sam_overlay *overlay = &drawing->overlay;
   GPtrArray *rectangles = g_ptr_array_new_with_free_func ((GDestroyNotify)
       gst_video_overlay_rectangle_unref);
-  const struct sam_overlay whole = *overlay;
   GstSamRect areas[MAX_RECTANGLES];
   const guint n = find_areas (drawing, areas);
-  gboolean ok = TRUE;
+  GstBuffer *pixels;
   guint i;
 
-  for (i = 0; ok && i < n; i++) {
-    overlay->x = areas[i].x;
-    overlay->y = areas[i].y;
-    overlay->width = areas[i].w;
-    overlay->height = areas[i].h;
-    ok = gst_sam_paint_draw_layer (&self->paint, drawing, why);
-    if (ok)
-      g_ptr_array_add (rectangles, make_rectangle (kept->rectangles, areas[i],
-              take_pixels (self, areas[i])));
+  for (i = 0; i < n; i++) {
+    pixels = draw_area (self, drawing, areas[i], why);
+    if (!pixels)
+      break;
+    g_ptr_array_add (rectangles, make_rectangle (kept->rectangles, areas[i],
+            pixels));
   }
-  *overlay = whole;
   g_ptr_array_unref (kept->rectangles);
   kept->rectangles = rectangles;
-  return ok;
+  self->is_drawn = TRUE;
+  return i == n;
 }
 
 gboolean
@@ -266,10 +318,8 @@ gst_sam_attach_add (GstSamAttach * self, GstSamDrawing * drawing, gchar ** why)
   guint i;
 
   if (!is_same (kept, drawing)) {
-    if (!gst_sam_paint_open_layer (&self->paint, self->info.width,
-            self->info.height)) {
-      *why = g_strdup_printf ("out of memory for a layer of %d x %d pixels",
-          self->info.width, self->info.height);
+    if (!gst_sam_painter_open (&self->paint.painter)) {
+      *why = g_strdup ("out of memory for a painter");
       return FALSE;
     }
     keep (kept, drawing);
@@ -302,6 +352,9 @@ gst_sam_attach_finish (GstSamAttach * self, GstBuffer * frame)
   GstVideoOverlayComposition *all = NULL;
   guint i;
 
+  if (self->is_drawn)
+    gst_sam_spares_trim (&self->spares);
+  self->is_drawn = FALSE;
   if (!self->rectangles->len)
     return;
   for (i = 0; meta && i < gst_video_overlay_composition_n_rectangles

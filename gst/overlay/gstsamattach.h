@@ -3,6 +3,7 @@
 #define __GST_SAM_ATTACH_H__
 
 #include "gstsampaint.h"
+#include "gstsamspares.h"
 
 G_BEGIN_DECLS
 
@@ -19,6 +20,8 @@ typedef struct
   GstSamPaint paint;
   GPtrArray *kept;              /* what was drawn last, by tracker */
   GPtrArray *rectangles;        /* of the frame; not owned */
+  GstSamSpares spares;          /* for their pixels */
+  gboolean is_drawn;            /* something was drawn anew for the frame */
 } GstSamAttach;
 
 /* Whether this machine's bytes are in the order that the engine draws in. */

@@ -73,7 +73,7 @@ find_stream (Blend * b, gint component)
 }
 
 /* FALSE where components are not bytes at regular places, and for VYUY, which
- * GStreamer 1.22 describes as if it were UYVY. */
+ * GStreamer, as of 1.28, describes as if it were UYVY. */
 static gboolean
 find_streams (Blend * b)
 {
@@ -279,7 +279,7 @@ static void
 blend_row (Blend * b, gint y)
 {
   const GstSamLayer *layer = b->layer;
-  /* not the flag: GStreamer 1.22 forgot it at AV12 */
+  /* not the flag: GStreamer forgot it at AV12 until 1.24.10 (issue 4081) */
   const gboolean has_alpha =
       GST_VIDEO_INFO_N_COMPONENTS (&b->frame->info) > GST_VIDEO_COMP_A;
   guint32 *row = layer->pixels + (gsize) y * layer->stride;

@@ -61,11 +61,12 @@ gst_sam_drawing_begin (GstSamDrawing * d, const GstSamPaintStyle * style,
   d->scale = MAX (1, (MIN (d->width, d->height) + 180) / 270);
   d->strength = style->dim_stale && report->state == GST_SAM_REPORT_STALE ?
       STALE_STRENGTH : 1;
-  /* not the flag: GStreamer 1.22 forgot it at AV12 */
+  /* not the flag: GStreamer forgot it at AV12 until 1.24.10 (issue 4081) */
   d->overlay.has_alpha = GST_VIDEO_INFO_N_COMPONENTS (info) > GST_VIDEO_COMP_A;
   d->has_labels = report->mask && (style->masks || style->outlines);
   gst_sam_drawing_set_colours (d, info);
   gst_sam_drawing_prepare (d);
+  d->part.w = 0;
   d->num_shades = 0;
   d->overlay.num_patches = d->overlay.num_words = 0;
   d->overlay.patches = d->patches;

@@ -23,6 +23,11 @@ typedef struct
   const GstSamSelection *selection;     /* has colours; NULL: none */
 } GstSamPaintStyle;
 
+typedef struct
+{
+  gint x, y, w, h;
+} GstSamRect;
+
 /**
  * GstSamDrawing:
  *
@@ -34,6 +39,7 @@ typedef struct
   struct sam_overlay overlay;   /* without labels.data */
   gboolean yuv;                 /* the frame has Y'CbCr or gray pixels */
   gboolean has_labels;          /* the label map is drawn */
+  GstSamRect part;              /* of it, a cell per pixel; w 0: all of it */
 
   /* set by gst_sam_drawing_begin() */
   const GstSamPaintStyle *style;
@@ -49,11 +55,6 @@ typedef struct
   gint num_shades;              /* words of bits that are shades */
   GstSamLetters *letters;       /* NULL: the built-in font */
 } GstSamDrawing;
-
-typedef struct
-{
-  gint x, y, w, h;
-} GstSamRect;
 
 /* Grow @area by @r; one without a width is empty. */
 static inline void

@@ -105,6 +105,53 @@ gst_sam_paint_draw_layer (GstSamPaint * paint, GstSamDrawing * drawing,
 }
 
 gboolean
+gst_sam_paint_takes_parts (const GstSamDrawing * drawing)
+{
+  return !drawing->has_labels ||
+      (drawing->report->mask_width == drawing->width &&
+      drawing->report->mask_height == drawing->height);
+}
+
+static void
+move_patches (GstSamDrawing * drawing, gint x, gint y)
+{
+  gint i;
+
+  for (i = 0; i < drawing->overlay.num_patches; i++) {
+    drawing->patches[i].x += x;
+    drawing->patches[i].y += y;
+  }
+}
+
+/* The part is a frame of its own, and so is that of the label map. */
+gboolean
+gst_sam_paint_draw_part (GstSamPaint * paint, GstSamDrawing * drawing,
+    GstSamRect part, guint32 * pixels, gchar ** why)
+{
+  struct sam_overlay *overlay = &drawing->overlay;
+  const struct sam_overlay whole = *overlay;
+  struct sam_frame view = SAM_FRAME_INIT;
+  gboolean ok;
+
+  view.format = SAM_PIXEL_BGRA;
+  view.width = part.w;
+  view.height = part.h;
+  view.plane[0] = (guint8 *) pixels;
+  view.stride[0] = part.w * sizeof *pixels;
+  move_patches (drawing, -part.x, -part.y);
+  overlay->x = overlay->y = 0;
+  overlay->width = part.w;
+  overlay->height = part.h;
+  overlay->has_alpha = TRUE;
+  drawing->part = part;
+  ok = gst_sam_painter_draw (&paint->painter, drawing, &view, why);
+  drawing->part.w = 0;
+  *overlay = whole;
+  move_patches (drawing, part.x, part.y);
+  return ok;
+}
+
+gboolean
 gst_sam_paint_draw (GstSamPaint * paint, GstSamDrawing * drawing,
     GstVideoFrame * frame, gchar ** why)
 {

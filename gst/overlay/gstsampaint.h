@@ -43,6 +43,15 @@ gboolean gst_sam_paint_open_layer (GstSamPaint * paint, gint width,
 gboolean gst_sam_paint_draw_layer (GstSamPaint * paint,
     GstSamDrawing * drawing, gchar ** why);
 
+/* Whether the drawing can be painted in parts: its label map, if it has one,
+ * has the frame's size. */
+gboolean gst_sam_paint_takes_parts (const GstSamDrawing * drawing);
+
+/* Paint a part of such a frame alone, in BGRA, over packed pixels that are
+ * clear. The painter must be open. Returns FALSE and sets *why on failure. */
+gboolean gst_sam_paint_draw_part (GstSamPaint * paint, GstSamDrawing * drawing,
+    GstSamRect part, guint32 * pixels, gchar ** why);
+
 /* Paint over the frame, which must be mapped for reading and writing. Returns
  * FALSE and sets *why on failure; free it with g_free(). */
 gboolean gst_sam_paint_draw (GstSamPaint * paint, GstSamDrawing * drawing,

@@ -61,6 +61,7 @@ static gboolean
 map_labels (GstSamPainter * self, GstSamDrawing * drawing, GstMapInfo * map)
 {
   const GstSamReport *report = drawing->report;
+  const GstSamRect *part = &drawing->part;
   struct sam_labels *labels = &drawing->overlay.labels;
   GstMapFlags flags = 0;
   gchar *why = NULL;
@@ -83,6 +84,11 @@ map_labels (GstSamPainter * self, GstSamDrawing * drawing, GstMapInfo * map)
   labels->width = labels->stride = report->mask_width;
   labels->height = report->mask_height;
   labels->on_device = flags != 0;
+  if (part->w) {
+    labels->data += (gsize) part->y * labels->stride + part->x;
+    labels->width = part->w;
+    labels->height = part->h;
+  }
   return TRUE;
 }
 

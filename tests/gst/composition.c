@@ -20,6 +20,13 @@ static const Thing near[] = {
   {2, 2, "tracked", NULL, 38, 20, 20, 30},
 };
 
+/* At multiples of 4 px. */
+static const Thing wide[] = {
+  {1, 1, "tracked", NULL, 8, 16, 24, 20},
+  {2, 2, "lost", NULL, 0, 0, 0, 0},
+  {3, 3, "tracked", "dog", 60, 36, 36, 28},
+};
+
 static const Thing at_the_edge[] = { {3, 3, "tracked", "cat", 80, 0, 16, 20} };
 
 static GstHarness *
@@ -120,6 +127,7 @@ static const struct
   const Thing *things;
   guint n;
   guint rectangles;             /* 0: as many as there may be */
+  gint cell;                    /* px of a cell of the label map; 0: 1 */
 } scenes[] = {
   {"draw-ids=false draw-scores=false", apart, 2, 2},
   {"draw-ids=false draw-scores=false opacity=1 line-width=5", near, 2, 1},
@@ -128,7 +136,45 @@ static const struct
   {"", two, 2, 0},
   {"draw-masks=false", at_the_edge, 1, 0},
   {"selected-ids=2 draw-ids=false draw-scores=false", near, 2, 1},
+  {"draw-ids=false draw-labels=false draw-scores=false", wide, 3, 2, 4},
+  {"draw-boxes=true line-width=1", wide, 3, 0, 4},
 };
+
+/* Have the label map a cell for so many pixels. */
+static void
+make_coarse (GstStructure * s, gint cell)
+{
+  const gint width = W / cell, height = H / cell;
+  GstBuffer *fine, *coarse = gst_buffer_new_allocate (NULL, width * height,
+      NULL);
+  GstMapInfo from, to;
+  gint x, y;
+
+  gst_structure_get (s, "mask", GST_TYPE_BUFFER, &fine, NULL);
+  gst_buffer_map (fine, &from, GST_MAP_READ);
+  gst_buffer_map (coarse, &to, GST_MAP_WRITE);
+  for (y = 0; y < height; y++) {
+    for (x = 0; x < width; x++)
+      to.data[y * width + x] = from.data[cell * (y * W + x)];
+  }
+  gst_buffer_unmap (coarse, &to);
+  gst_buffer_unmap (fine, &from);
+  gst_structure_set (s, "mask", GST_TYPE_BUFFER, coarse, "mask-width",
+      G_TYPE_INT, width, "mask-height", G_TYPE_INT, height, NULL);
+  gst_buffer_unref (coarse);
+  gst_buffer_unref (fine);
+}
+
+static GstBuffer *
+push_scene (GstHarness * h, guint i)
+{
+  GstBuffer *buf = new_rgba ();
+  GstStructure *s = add_things (buf, "ok", scenes[i].things, scenes[i].n);
+
+  if (scenes[i].cell)
+    make_coarse (s, scenes[i].cell);
+  return gst_harness_push_and_pull (h, buf);
+}
 
 /* The rectangles lie inside of the frame, and none on another. */
 static void
@@ -156,8 +202,7 @@ GST_START_TEST (test_the_sink_draws_what_would_have_been_drawn)
       scenes[__i__].style);
   gchar *drawn = g_strdup_printf ("samoverlay %s", scenes[__i__].style);
   GstHarness *a = open_sink (attached, TRUE), *b = open_sink (drawn, TRUE);
-  GstBuffer *by_sink = push (a, 0, "ok", scenes[__i__].things, scenes[__i__].n);
-  GstBuffer *here = push (b, 0, "ok", scenes[__i__].things, scenes[__i__].n);
+  GstBuffer *by_sink = push_scene (a, __i__), *here = push_scene (b, __i__);
 
   fail_unless (is_offered (a) && !is_offered (b));
   fail_unless (is_untouched (by_sink) && !is_untouched (here));
@@ -299,6 +344,50 @@ GST_START_TEST (test_a_sink_that_begins_to_draw)
 
 GST_END_TEST;
 
+/* Metas that lie: rectangles lie inside of the frame all the same, and can be
+ * drawn. */
+GST_START_TEST (test_hostile_metas)
+{
+  GstHarness *h = open_sink ("samoverlay mode=composition draw-boxes=true",
+      TRUE);
+  guint i;
+
+  for (i = 0; i < 11; i++) {
+    const Thing t = { 1, i == 0 ? 0 : i == 1 ? 300 : 1, "tracked", NULL,
+      8, 16, 16, 16
+    };
+    GstBuffer *buf = new_rgba ();
+    GstStructure *s = add_things (buf, i == 9 ? "none" : "ok", &t, 1);
+
+    gst_structure_set ((GstStructure *) sam_get_object (s, 0),
+        "x", G_TYPE_INT, i == 2 ? -1000 : 60,
+        "y", G_TYPE_INT, i == 3 ? G_MAXINT : 40,
+        "w", G_TYPE_INT, i == 4 ? G_MAXINT : 2000,
+        "h", G_TYPE_INT, i == 5 ? -7 : 2000, NULL);
+    if (i == 6)
+      gst_structure_set (s, "mask-height", G_TYPE_INT, 6400, NULL);
+    if (i == 7)
+      gst_structure_set (s, "mask-width", G_TYPE_INT, 0, "mask-height",
+          G_TYPE_INT, -3, NULL);
+    if (i == 8)
+      gst_structure_set (s, "width", G_TYPE_INT, -64, NULL);
+    if (i == 10) {
+      GstBuffer *small = gst_buffer_new_allocate (NULL, W * H - 1, NULL);
+
+      gst_structure_set (s, "mask", GST_TYPE_BUFFER, small, NULL);
+      gst_buffer_unref (small);
+    }
+    buf = gst_harness_push_and_pull (h, buf);
+    check_rectangles (buf);
+    if (get_composition (buf))
+      draw_attached (buf);
+    gst_buffer_unref (buf);
+  }
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 static GstVideoOverlayComposition *
 new_composition (void)
 {
@@ -357,6 +446,7 @@ composition_suite (void)
   tcase_add_test (tc, test_what_does_not_change_is_not_drawn_again);
   tcase_add_loop_test (tc, test_where_nobody_draws_it_does, 0, 2);
   tcase_add_test (tc, test_a_sink_that_begins_to_draw);
+  tcase_add_test (tc, test_hostile_metas);
   tcase_add_loop_test (tc, test_others_compositions_are_kept, 0, 4);
   return s;
 }

@@ -36,14 +36,16 @@ static void draw_frame(struct check *t, struct scene *s, enum sam_pixel_format f
 }
 
 // Three quarters of them opaque, nothing, or nearly opaque, in pieces, so that all show side by
-// side.
+// side; or nothing in long pieces, of which some have colours.
 static void draw_alpha(struct check *t, struct scene *s)
 {
     uint8_t *data = s->plane[0]->host[CHECK_REF].data;
     const size_t bytes = sam_tensor_bytes(&s->plane[0]->host[CHECK_REF]);
-    int kind = 0;
+    const int pieces = check_int(t, 0, 1), rest = check_int(t, 0, 3);
+    int kind = pieces ? 0 : 3;
     for (size_t i = (size_t) s->offset[0] + 3; i < bytes; i += 4) {
-        kind = check_int(t, 0, 9) ? kind : check_int(t, 0, 3);
+        if (!check_int(t, 0, pieces ? 9 : 99))
+            kind = pieces ? check_int(t, 0, 3) : check_int(t, 0, 4) ? 3 : rest;
         data[i] = kind == 0 ? data[i] : kind == 1 ? 255 : kind == 2 ? 254 : 0;
     }
     check_share(t, s->plane[0]);

@@ -284,6 +284,42 @@ static void blend_pixels_with_alpha(struct sam_blend *b, int y, int x0, int x1,
             blend_translucent(row + 4 * x, is_bgra ? colour[x - x0] : swap_ends(colour[x - x0]));
 }
 
+// A pixel of the frame as one number, its first byte in the lowest.
+static inline uint32_t bytes_of(uint32_t pixel)
+{
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap32(pixel) : pixel;
+}
+
+static inline uint32_t load_pixel(const uint8_t *at)
+{
+    uint32_t pixel;
+    memcpy(&pixel, at, sizeof(pixel));
+    return pixel;
+}
+
+// Whether n pixels have alpha 0, as rows of a layer often have. Other frames are known at once.
+static bool is_clear(const uint8_t *row, int n)
+{
+    uint32_t bits = 0;
+    for (int x = 0, end; x < n && !(bytes_of(bits) >> 24); x = end) {
+        end = min_int(n, x ? n : LOOK);
+        for (int i = x; i < end; i++)
+            bits |= load_pixel(row + 4 * i);
+    }
+    return !(bytes_of(bits) >> 24);
+}
+
+// Over a clear row colours are stored.
+static void store_row(const struct sam_blend *b, uint8_t *row, int n, const uint32_t *colour)
+{
+    const bool is_bgra = b->stream[0].number[0] == 2;
+    for (int i = 0; i < n; i++) {
+        const uint32_t own = bytes_of(is_bgra ? colour[i] : swap_ends(colour[i]));
+        const uint32_t stored = colour[i] >> 24 ? own : load_pixel(row + 4 * i);
+        memcpy(row + 4 * i, &stored, sizeof(stored));
+    }
+}
+
 // ---- rows
 
 // The end of the run that begins at i: whole vectors first.
@@ -308,6 +344,10 @@ static int find_end(const uint32_t *colour, int i, int n)
 void SAM_LEVEL(sam_blend_row)(struct sam_blend *b, int y, int x, int n, const uint32_t *colour)
 {
     int end, next;
+    if (b->has_alpha && is_clear(find_sample(b, &b->stream[0], y, x), n)) {
+        store_row(b, find_sample(b, &b->stream[0], y, x), n, colour);
+        return;
+    }
     for (int i = 0; i < n; i = end) {
         end = find_end(colour, i, n);
         if (!(colour[i] >> 24))

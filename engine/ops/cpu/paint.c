@@ -72,35 +72,48 @@ static uint8_t *soft_row(const struct band *b, int y)
     return b->soft + (size_t) (y - b->top) * b->p->pitch + REACH;
 }
 
-// How many of n bytes are as the first.
-static int count_same(const uint8_t *at, int n)
+static uint64_t load_word(const uint8_t *at)
 {
-    uint64_t word, same;
-    int i = 1;
-    memset(&same, *at, sizeof(same));
-    for (; i + 8 <= n; i += 8) {
-        memcpy(&word, at + i, sizeof(word));
-        if (word != same)
-            break;
-    }
-    while (i < n && at[i] == *at)
-        i++;
-    return i;
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+// Where in memory the first byte is that has a bit.
+static int first_byte(uint64_t word)
+{
+    const bool is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    return (is_big ? __builtin_clzll(word) : __builtin_ctzll(word)) / 8;
+}
+
+// Whether 32 bytes differ in one.
+static bool differ(const uint8_t *a, const uint8_t *b)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < 32; i += 8)
+        bits |= load_word(a + i) ^ load_word(b + i);
+    return bits;
 }
 
 // The first byte from i on that differs, or n.
 static int find_difference(const uint8_t *a, const uint8_t *b, int i, int n)
 {
-    uint64_t v, w;
+    while (i + 32 <= n && !differ(a + i, b + i))
+        i += 32;
     for (; i + 8 <= n; i += 8) {
-        memcpy(&v, a + i, sizeof(v));
-        memcpy(&w, b + i, sizeof(w));
-        if (v != w)
-            break;
+        const uint64_t bits = load_word(a + i) ^ load_word(b + i);
+        if (bits)
+            return i + first_byte(bits);
     }
     while (i < n && a[i] == b[i])
         i++;
     return i;
+}
+
+// How many of n bytes are as the first.
+static int count_same(const uint8_t *at, int n)
+{
+    return 1 + find_difference(at, at + 1, 0, n - 1);
 }
 
 // ---- labels
@@ -179,13 +192,31 @@ static void make_labels(const struct painting *p, int y, uint8_t *out)
 
 // ---- lines
 
+// Most marks are shorter than what a call of memset() takes.
+static inline void mark_bytes(uint8_t *at, int n)
+{
+    const uint64_t all = UINT64_MAX;
+    if (n > 16) {
+        memset(at, 255, (size_t) n);
+    } else if (n >= 8) {
+        memcpy(at, &all, 8);
+        memcpy(at + n - 8, &all, 8);
+    } else if (n >= 4) {
+        memcpy(at, &all, 4);
+        memcpy(at + n - 4, &all, 4);
+    } else {
+        for (int i = 0; i < n; i++)
+            at[i] = 255;
+    }
+}
+
 // Mark the pixels x0 to x1 - 1 of the rows y0 to y1 - 1 of a map whose row `first` is at `map`.
 static void mark(const struct painting *p, uint8_t *map, int first, int x0, int x1, int y0, int y1)
 {
     const int left = max_int(x0, 0), right = min_int(x1, p->o->width);
     uint8_t *row = map + (size_t) (y0 - first) * p->pitch;
     for (int y = y0; y < y1; y++, row += p->pitch)
-        memset(row + left, 255, (size_t) (right - left));
+        mark_bytes(row + left, right - left);
 }
 
 // Labels change where pixels x0 to x1 - 1 of a row begin, or all along them.
