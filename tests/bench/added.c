@@ -95,6 +95,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench-added FRAMES [OBJECTS]\n");
         return EXIT_FAILURE;
     }
+    if (!g_getenv("SAMTRACK_MODEL")) {
+        fprintf(stderr, "bench-added: SAMTRACK_MODEL is not set: it must name a model's file\n");
+        return EXIT_FAILURE;
+    }
     gst_init(NULL, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(sizes); i++)
         for (int own = 0; own < 2; own++)
