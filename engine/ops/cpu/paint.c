@@ -235,30 +235,38 @@ static void mark_soft(const struct band *b, int x0, int x1, int y0, int y1)
         mark(b->p, soft_row(b, b->top), b->top, x0, x1, from, to);
 }
 
+// How far from a change a pixel of that label is soft. Nothing is near within the bare ones.
+static int soft_reach(const struct painting *p, int label)
+{
+    return (label == p->bare ? 0 : p->o->line_width) + REACH;
+}
+
 // Bare labels become one, and what is around a change of labels is marked.
 static void find_changes(const struct band *b, int y)
 {
     const struct painting *p = b->p;
-    const int width = p->o->width, line = p->o->line_width;
+    const int width = p->o->width;
     uint8_t *row = label_row(b, y);
     for (int x = 0, n; x < width; x += n) {
         n = count_same(row + x, width - x);
         if (p->same[row[x]] != row[x])
             memset(row + x, p->same[row[x]], (size_t) n);
         if (x > 0 && row[x - 1] != row[x]) {
-            mark_near(b, x - line, x + line, y, y + 1);
-            mark_soft(b, x - line - REACH, x + line + REACH, y - REACH, y + REACH + 1);
+            const int left = soft_reach(p, row[x - 1]), right = soft_reach(p, row[x]);
+            mark_near(b, x - left + REACH, x + right - REACH, y, y + 1);
+            mark_soft(b, x - left, x + right, y - REACH, y + REACH + 1);
         }
     }
     for (int x = 0, end; y > b->first && x < width; x = end) {
         const uint8_t *upper = row - p->pitch;
         x = end = find_difference(row, upper, x, width);
-        while (end < width && row[end] != upper[end])
+        while (end < width && row[end] == row[x] && upper[end] == upper[x])
             end++;
-        if (x == end)
+        if (x == width)
             continue;
-        mark_near(b, x, end, y - line, y + line);
-        mark_soft(b, x - REACH, end + REACH, y - line - REACH, y + line + REACH);
+        const int above = soft_reach(p, upper[x]), below = soft_reach(p, row[x]);
+        mark_near(b, x, end, y - above + REACH, y + below - REACH);
+        mark_soft(b, x - REACH, end + REACH, y - above, y + below);
     }
 }
 
