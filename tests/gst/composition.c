@@ -295,6 +295,57 @@ GST_START_TEST (test_what_does_not_change_is_not_drawn_again)
 
 GST_END_TEST;
 
+static GstMemory *
+get_memory (GstBuffer * buf)
+{
+  GstVideoOverlayRectangle *rectangle =
+      gst_video_overlay_composition_get_rectangle (get_composition (buf), 0);
+
+  return gst_buffer_peek_memory
+      (gst_video_overlay_rectangle_get_pixels_unscaled_raw (rectangle,
+          GST_VIDEO_OVERLAY_FORMAT_FLAG_NONE), 0);
+}
+
+/* Pixels that somebody holds are not drawn on; those that nobody holds are. */
+GST_START_TEST (test_memory_is_used_again)
+{
+  GstHarness *h = open_sink ("samoverlay mode=composition draw-ids=false "
+      "draw-scores=false", TRUE);
+  GstBuffer *held = push (h, 0, "ok", apart, 1), *buf;
+  GstMemory *memory = get_memory (held);
+  GstMapInfo map;
+  Thing moved = apart[0];
+  gboolean again = FALSE;
+  gpointer was;
+  gsize size;
+  guint i;
+
+  gst_memory_map (memory, &map, GST_MAP_READ);
+  was = g_memdup2 (map.data, size = map.size);
+  gst_memory_unmap (memory, &map);
+  for (i = 1; i < 5; i++) {
+    moved.x += 2;
+    buf = push (h, 40 * i, "ok", &moved, 1);
+    fail_if (get_memory (buf) == memory);
+    gst_buffer_unref (buf);
+  }
+  gst_memory_map (memory, &map, GST_MAP_READ);
+  fail_unless (map.size == size && !memcmp (map.data, was, size));
+  gst_memory_unmap (memory, &map);
+  gst_buffer_unref (held);
+  for (; i < 10; i++) {
+    moved.x += 2;
+    buf = push (h, 40 * i, "ok", &moved, 1);
+    again |= get_memory (buf) == memory;
+    gst_buffer_unref (buf);
+  }
+  fail_unless (again);
+  g_free (was);
+  gst_harness_teardown (h);
+}
+
+GST_END_TEST;
+
 /* Who takes all caps and draws nothing, and who takes none with a composition:
  * the frame is drawn on, as with mode=blend, and its caps are plain. */
 GST_START_TEST (test_where_nobody_draws_it_does)
@@ -444,6 +495,7 @@ composition_suite (void)
       G_N_ELEMENTS (scenes));
   tcase_add_test (tc, test_of_several_trackers);
   tcase_add_test (tc, test_what_does_not_change_is_not_drawn_again);
+  tcase_add_test (tc, test_memory_is_used_again);
   tcase_add_loop_test (tc, test_where_nobody_draws_it_does, 0, 2);
   tcase_add_test (tc, test_a_sink_that_begins_to_draw);
   tcase_add_test (tc, test_hostile_metas);
