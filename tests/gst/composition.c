@@ -129,13 +129,13 @@ static const struct
   guint rectangles;             /* 0: as many as there may be */
   gint cell;                    /* px of a cell of the label map; 0: 1 */
 } scenes[] = {
-  {"draw-ids=false draw-scores=false", apart, 2, 2},
-  {"draw-ids=false draw-scores=false opacity=1 line-width=5", near, 2, 1},
-  {"draw-ids=false draw-scores=false draw-outlines=false", at_the_edge, 1, 1},
-  {"draw-boxes=true opacity=0.3", apart, 2, 0},
-  {"", two, 2, 0},
-  {"draw-masks=false", at_the_edge, 1, 0},
-  {"selected-ids=2 draw-ids=false draw-scores=false", near, 2, 1},
+  {"draw-ids=false draw-scores=false", apart, 2, 2, 0},
+  {"draw-ids=false draw-scores=false opacity=1 line-width=5", near, 2, 1, 0},
+  {"draw-ids=false draw-scores=false draw-outlines=false", at_the_edge, 1, 1, 0},
+  {"draw-boxes=true opacity=0.3", apart, 2, 0, 0},
+  {"", two, 2, 0, 0},
+  {"draw-masks=false", at_the_edge, 1, 0, 0},
+  {"selected-ids=2 draw-ids=false draw-scores=false", near, 2, 1, 0},
   {"draw-ids=false draw-labels=false draw-scores=false", wide, 3, 2, 4},
   {"draw-boxes=true line-width=1", wide, 3, 0, 4},
 };
