@@ -106,9 +106,9 @@ struct sam_config {
     float recall_weight; // of what the nearest neighbours of cells tell; 0: they are not asked
     float recall_likeness; // cosine from which on a neighbour is believed
     float walk_fidelity; // of random walks to the decoder's mask; 0: there are none
-    // What is told of a predicted IoU of 0, 0.1 .. 1, of answers to a single click and of tracked
-    // masks; all 0: the IoU itself. See sam_config_told_iou().
-    float click_iou[SAM_CURVE], tracked_iou[SAM_CURVE];
+    // What is told of a predicted IoU of 0, 0.1 .. 1, of answers to a single click, of those to a
+    // box alone, and of tracked masks; all 0: the IoU itself. See sam_config_told_iou().
+    float click_iou[SAM_CURVE], box_iou[SAM_CURVE], tracked_iou[SAM_CURVE];
 
     struct sam_memory_shape memory;
 };

@@ -198,7 +198,8 @@ static int read_told_iou(struct sam_config *out, const struct sam_json *r)
     struct sam_json told;
     int status = sam_json_enter(&told, r, "told_iou", "told_iou.");
 
-    if (status || (status = read_curve(&told, "clicks", out->click_iou)))
+    if (status || (status = read_curve(&told, "clicks", out->click_iou)) ||
+        (status = read_curve(&told, "boxes", out->box_iou)))
         return status;
     return read_curve(&told, "tracked", out->tracked_iou);
 }

@@ -622,6 +622,7 @@ def config_files(f):
                                    ('falling', {'tracked': [*rising[:5], 0.3, *rising[6:]]}, 'told_iou.tracked', 'a list'),
                                    ('above', {'clicks': [*rising[:10], 1.1]}, 'told_iou.clicks', 'a list'),
                                    ('minus', {'clicks': [-0.1, *rising[1:]]}, 'told_iou.clicks', 'a list'),
+                                   ('boxed', {'boxes': [*rising[:10], 1.1]}, 'told_iou.boxes', 'a list'),
                                    ('word', {'clicks': [*rising[:10], 'one']}, 'told_iou.clicks', 'a list'),
                                    ('nothing', {'clicks': [0] * 11}, 'told_iou.clicks', 'a list')):
         bad(f'told-{name}', f"'{key}'|{found}", told_iou=told)

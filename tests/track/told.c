@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // told TELLING PLAIN BACKEND
 // Two models that differ in the key told_iou alone. TELLING tells the half of what it predicts of
-// answers to a click, and of tracked masks the square, linear between tenths. All else is to the
-// bit what PLAIN does: what is told decides nothing.
+// answers to a click, half of it and a half of those to a box, and of tracked masks the square,
+// linear between tenths. All else is to the bit what PLAIN does: what is told decides nothing.
 #include <math.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -11,7 +11,8 @@
 
 #include "scene.h"
 
-enum { START = 2, LAST = START + 8, MENDED = START + 3, MASKED = START + 5, UNDONE = START + 7 };
+enum { START = 2, LAST = START + 10, MENDED = START + 3, MASKED = START + 5, UNDONE = START + 7,
+       BOXED = START + 8, BOXED_MORE = START + 9 };
 static const struct sam_point where = { 0.25f, 0.3f, SAM_POINT_POSITIVE };
 static const struct sam_point mending[] = { { 0.25f, 0.3f, SAM_POINT_POSITIVE },
                                             { 0.5f, 0.6f, SAM_POINT_NEGATIVE } };
@@ -28,8 +29,8 @@ static sam_tracker *open_tracker(const char *model)
     return scene_open(&p);
 }
 
-// Of a prediction x: x / 2; the line between the squares of the tenths beside it; x itself.
-enum kind { CLICK, TRACKED, OTHER };
+// Of a prediction x: x / 2; (x + 1) / 2; the line between the squares of the tenths beside it; x.
+enum kind { CLICK, BOX, TRACKED, OTHER };
 
 static double wanted(double x, enum kind kind)
 {
@@ -37,6 +38,7 @@ static double wanted(double x, enum kind kind)
 
     return kind == OTHER   ? x
            : kind == CLICK ? x / 2
+           : kind == BOX   ? (x + 1) / 2
                            : low * low + (x - low) * (2 * low + 0.1);
 }
 
@@ -71,6 +73,9 @@ static void compare_answers(sam_tracker **t, const uint64_t *id)
     const struct sam_prompt asked = { .size = sizeof(asked), .num_points = 1, .points = &where };
     const struct sam_prompt boxed = { .size = sizeof(boxed), .has_box = 1,
                                       .box = { 0.1f, 0.05f, 0.4f, 0.5f } };
+    const struct sam_prompt both = { .size = sizeof(both), .has_box = 1,
+                                     .box = { 0.1f, 0.05f, 0.4f, 0.5f }, .num_points = 1,
+                                     .points = &where };
     struct sam_error error = { "" };
 
     for (int i = 0; i < 2; i++) {
@@ -84,7 +89,10 @@ static void compare_answers(sam_tracker **t, const uint64_t *id)
     compare(p[0].iou, p[1].iou, CLICK, "a preview");
     for (int i = 0; i < 2; i++)
         expect(!sam_tracker_preview(t[i], &boxed, NULL, &p[i], &error), "%s", error.text);
-    compare(p[0].iou, p[1].iou, OTHER, "a preview of a box");
+    compare(p[0].iou, p[1].iou, BOX, "a preview of a box");
+    for (int i = 0; i < 2; i++)
+        expect(!sam_tracker_preview(t[i], &both, NULL, &p[i], &error), "%s", error.text);
+    compare(p[0].iou, p[1].iou, OTHER, "a preview of a box and a click");
 }
 
 // What frame t begins with; the same for both.
@@ -100,10 +108,20 @@ static void act(sam_tracker *t, uint64_t *id, int frame)
     if (frame == MASKED)
         give(t, (struct sam_prompt) { .id = *id, .mask = mask, .mask_width = 2, .mask_height = 2,
                                     .mask_stride = 2 });
+    if (frame == BOXED || frame == BOXED_MORE)
+        give(t, (struct sam_prompt) { .id = *id, .has_box = 1, .box = { 0.1f, 0.05f, 0.4f, 0.5f },
+                                    .num_points = frame == BOXED_MORE, .points = &where });
     if (frame == UNDONE) {
         give(t, (struct sam_prompt) { .id = *id, .num_points = 1, .points = &other });
         expect(!sam_tracker_undo(t, *id, &error), "%s", error.text);
     }
+}
+
+static enum kind kind_of(int frame)
+{
+    return frame == START   ? CLICK
+           : frame == BOXED ? BOX
+           : frame == MENDED || frame == MASKED || frame == BOXED_MORE ? OTHER : TRACKED;
 }
 
 int main(int argc, char **argv)
@@ -121,8 +139,7 @@ int main(int argc, char **argv)
             act(t[i], &id[i], frame);
             expect(!sam_tracker_step(t[i], scene_draw(&s, frame), NULL, &r[i], NULL), "step");
         }
-        compare_objects(r, id, frame == START ? CLICK
-                               : frame == MENDED || frame == MASKED ? OTHER : TRACKED, frame);
+        compare_objects(r, id, kind_of(frame), frame);
         if (frame == START)
             compare_answers(t, id);
     }

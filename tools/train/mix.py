@@ -108,13 +108,13 @@ def with_told(config, text):
     """`config` with the curves of told_iou in `text`."""
     try:
         curves = json.loads(text)
-        fits = set(curves) <= {"clicks", "tracked"}
+        fits = set(curves) <= {"clicks", "boxes", "tracked"}
         for curve in curves.values():
             fits = fits and len(curve) == 11 and curve == sorted(curve) and 0 <= curve[0] and 0 < curve[-1] <= 1
     except (AttributeError, TypeError, ValueError):
         fits = False
     if not fits:
-        raise model.ModelError(f"--told: {text}: not an object with clicks or tracked, 11 numbers each from 0 to 1 that do not fall")
+        raise model.ModelError(f"--told: {text}: not an object with clicks, boxes or tracked, 11 numbers each from 0 to 1 that do not fall")
     config = {k: v for k, v in config.items() if k != "told_iou"}
     return config | {"told_iou": curves} if curves else config
 

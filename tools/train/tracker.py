@@ -72,7 +72,7 @@ def piece_of(low, click):
 
 
 def told_iou(config, expected, kind):
-    """The IoU that is told of an expected one: how good masks of that `kind` (clicks, tracked) are in the mean ("told_iou")."""
+    """The IoU that is told of an expected one: how good masks of that `kind` (clicks, boxes, tracked) are in the mean ("told_iou")."""
     curve = config.get("told_iou", {}).get(kind)
     if not curve or not 0 <= expected < 1:  # 1 is that of a mask prompt
         return expected
@@ -86,7 +86,7 @@ class Tracker:
         self.zoom, self.click_zoom = (net.samtrack.get(f"{kind}_zoom", 0) for kind in ("box", "click"))
         self.selects = net.samtrack.get("memory_selection") == "present"
         self.least = net.samtrack.get("memory_iou", 0)
-        self.frame, self.score, self.expected, self.was_click = -1, 0.0, 0.0, False
+        self.frame, self.score, self.expected, self.asked = -1, 0.0, 0.0, "others"
         self.target = target.Target(net) if "target_model" in net.samtrack else None
         self.fidelity = net.samtrack.get("random_walk", {}).get("fidelity", 0)
         self.prompted = {}  # frame -> (map, pointer)
@@ -95,7 +95,7 @@ class Tracker:
     @property
     def told(self):
         """The IoU that is told with the last mask."""
-        kind = "tracked" if self.frame not in self.prompted else "clicks" if self.was_click else "others"
+        kind = self.asked if self.frame in self.prompted else "tracked"
         return told_iou(self.net.samtrack, self.expected, kind)
 
     def _count(self):
@@ -163,7 +163,7 @@ class Tracker:
     def prompt_points(self, image, points, labels):
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
         self._count()
-        self.was_click = len(points) == 1
+        self.asked = "clicks" if len(points) == 1 else "boxes" if labels == [2, 3] else "others"
         x = self._input(image)
         maps = self._look(self._small(x), model.encode(self.net, x))
         points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
@@ -210,7 +210,7 @@ class Tracker:
     def prompt_mask(self, image, mask):
         """Start with a mask (H, W), nonzero where the object is."""
         self._count()
-        self.was_click = False
+        self.asked = "others"
         fine, middle, coarse = self._features(image)
         mask = (mask > 0).float()[None, None]
         if mask.shape[2:] != (self.size, self.size):

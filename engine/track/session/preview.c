@@ -108,9 +108,7 @@ static int make_preview(struct sam_tracker *t, const struct sam_prompt *given,
     nobody.done = frame;
     if ((t->broken = sam_results_check_one(t, &nobody, &t->broken_error)))
         return sam_fail(error, t->broken, "%s", t->broken_error.text);
-    const bool is_click = own.num_points == 1 && !own.has_box;
-    const float iou = is_click ? sam_config_told_iou(t->model->config.click_iou, nobody.iou)
-                               : nobody.iou;
+    const float iou = sam_results_told(t, &prompt, nobody.iou);
     const struct sam_preview all = {
         .frame_index = (uint64_t) frame, .x = box[0], .y = box[1], .width = box[2] - box[0],
         .height = box[3] - box[1], .area = box[4], .iou = iou, .score = nobody.score };

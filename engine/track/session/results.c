@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "session.h"
+#include "track/memory/history.h"
 
 static const float ABSENT_LOGIT = -1024; // of every pixel of an absent object's mask
 
@@ -190,15 +191,27 @@ void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
         .masks = draw, .frame = *frame, .room = t->mem.scratch.luma });
 }
 
-// Of an answer to other prompts than one click it is the prediction.
-static float told_iou(const struct sam_tracker *t, const struct sam_tracked *o)
+float sam_results_told(const struct sam_tracker *t, const struct sam_interaction *prompt,
+                       float iou)
 {
     const struct sam_config *c = &t->model->config;
 
+    if (prompt->has_box)
+        return prompt->num_points == 2 ? sam_config_told_iou(c->box_iou, iou) : iou;
+    return prompt->num_points == 1 ? sam_config_told_iou(c->click_iou, iou) : iou;
+}
+
+// Of an answer to several prompts it is the prediction, as it is of a click's that found nothing.
+static float told_iou(const struct sam_tracker *t, const struct sam_tracked *o)
+{
+    const struct sam_interactions *given = sam_given(t, o, o->done);
+
     if (!sam_bank_is_prompted(&o->bank, o->done))
-        return sam_config_told_iou(c->tracked_iou, o->iou);
-    return o->answered.taken && o->answered.frame == o->done
-               ? sam_config_told_iou(c->click_iou, o->iou) : o->iou;
+        return sam_config_told_iou(t->model->config.tracked_iou, o->iou);
+    if (o->answered.taken && o->answered.frame == o->done)
+        return sam_config_told_iou(t->model->config.click_iou, o->iou);
+    return given->count == 1 && given->item[0].has_box
+               ? sam_results_told(t, &given->item[0], o->iou) : o->iou;
 }
 
 static struct sam_object describe(const struct sam_tracker *t, const struct sam_tracked *o,

@@ -96,6 +96,9 @@ void sam_results_hide(struct sam_tracker *t);
 void sam_results_draw(struct sam_tracker *t, const struct sam_frame *frame,
                       const struct sam_labels *labels, bool boxes);
 void sam_results_list(struct sam_tracker *t, struct sam_result *result);
+// What is told of the predicted IoU of an answer to this prompt alone.
+float sam_results_told(const struct sam_tracker *t, const struct sam_interaction *prompt,
+                       float iou);
 // Clear the mask in the row of a removed object.
 void sam_row_blank(struct sam_tracker *t, int row);
 
