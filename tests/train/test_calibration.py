@@ -60,19 +60,22 @@ class Curve(unittest.TestCase):
         self.assertEqual(tracker.told_iou(config, 0.85, "clicks"), 0.85)
         self.assertEqual(tracker.told_iou(config, 1.0, "tracked"), 1.0)
 
-    def test_fitted_to_one_half_and_told_of_the_other(self):
+    def test_the_file_is_fitted_to_all_and_each_is_told_by_the_others(self):
         torch.manual_seed(SEED)
-        groups = {k: [[(0.65, 0.6 - 0.2 * (k == "tracked"))] * 100, [(0.65, 0.1)]] for k in ("clicks", "boxes", "tracked")}
+        real = {"clicks": 0.6, "boxes": 0.7, "tracked": 0.4}
+        groups = {k: [[(0.65, v)] * 1000, [(0.65, 0.1)] * 1000] for k, v in real.items()}
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             path = os.path.join(folder, "m.safetensors")
             small = model.sized(model.NANO, 64)
             found = calibration.fit(model.build(small), small, groups, path)
             config = model.read(path)[0]
-        for kind, wanted in (("clicks", 0.6), ("boxes", 0.65), ("tracked", 0.4)):
-            self.assertEqual(len(found[kind]), 1)
-            self.assertEqual(found[kind][0][0][1], 0.1)
-            self.assertAlmostEqual(found[kind][0][0][0], wanted, delta=0.03)
-            self.assertAlmostEqual(tracker.told_iou(config, 0.65, kind), found[kind][0][0][0])
+        for kind, wanted in real.items():
+            self.assertEqual([len(g) for g in found[kind]], [1000, 1000])
+            self.assertEqual([g[0][1] for g in found[kind]], [wanted, 0.1])
+            # Each is told what the other one is; the pull of 5 answers, and tenths that do not fall, are the difference.
+            self.assertAlmostEqual(found[kind][1][0][0], wanted, delta=0.03)
+            self.assertAlmostEqual(found[kind][0][0][0], 0.1, delta=0.03)
+            self.assertAlmostEqual(tracker.told_iou(config, 0.65, kind), (wanted + 0.1) / 2, delta=0.03)
 
     def test_points_lie_where_their_means_are(self):
         """A tenth that came out as predicted lies on the diagonal, one with few answers is hollow."""

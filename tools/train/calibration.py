@@ -10,9 +10,9 @@ apart, with --videos the things outlined by hand in the videos --held, and with 
 click or a box through all of their frames, with --engine by our own pipeline; a frame counts where the model shows a mask, and
 the first answer was no other thing.
 Masks are those that are shown: after target models, windows and walks. --fit measures what the model predicts, whatever it
-tells now, fits curves (told_iou, docs/MODEL.md) to every second picture and thing, writes the model with these, and prints
-and draws what it tells of the others. The last line is JSON: of each tenth of what is told how many answers, their mean
-and their mean IoU.
+tells now, fits curves (told_iou, docs/MODEL.md) to all pictures and things, writes the model with these, and prints and draws
+what is told of each by curves that were fitted without it: to nine tenths of them. The last line is JSON: of each tenth of
+what is told how many answers, their mean and their mean IoU.
 """
 
 import argparse
@@ -40,7 +40,7 @@ PULL = 5.0  # answers that tell what is told now, beside those that are fitted t
 FEW = 20  # answers; a tenth that has fewer is drawn hollow
 SIDE, ROOM = 720, 90  # px of a plot, and of its margin
 INK, PALE, KINDS = (40, 40, 40), (225, 225, 225), {"clicks": (30, 110, 220), "boxes": (60, 140, 40), "tracked": (190, 90, 20)}  # BGR
-FITTED = ("clicks", "tracked")  # boxes are told as they are predicted
+FOLDS = 10  # parts of the pictures and things: each is told by curves that the others were fitted to
 TAKEN = 0.5  # IoU of a first answer that is not another thing
 
 
@@ -134,9 +134,15 @@ def fitted(pairs):
     return [round(float(min(max(v, 0), 1)), 3) for v, _, n in blocks for _ in range(n)]
 
 
-def told(config, groups, kind):
-    """`groups` of predictions as they are told by `config`."""
-    return [[(tracker.told_iou(config, p, kind), real) for p, real in g] for g in groups]
+def crossed(groups, kind):
+    """`groups` of (predicted, real IoU) as they are told by curves that were fitted to the other parts of them."""
+    out = [[] for _ in groups]
+    for part in range(min(FOLDS, len(groups))):
+        others = [p for i, g in enumerate(groups) if i % FOLDS != part for p in g]
+        config = {"told_iou": {kind: fitted(others)}} if others else {}
+        for i in range(part, len(groups), FOLDS):
+            out[i] = [(tracker.told_iou(config, p, kind), real) for p, real in groups[i]]
+    return out
 
 
 def clips_apart(collection):
@@ -213,12 +219,12 @@ def off(rows):
 
 
 def fit(net, config, groups, path):
-    """Writes the model that tells by curves of every second group; returns what it tells of the others."""
-    curves = {kind: fitted([p for g in groups[kind][::2] for p in g]) for kind in FITTED}
+    """Writes the model that tells by curves of all groups; returns what each is told by curves that the others were fitted to."""
+    curves = {kind: fitted([p for g in found for p in g]) for kind, found in groups.items()}
     net.samtrack = config | {"told_iou": curves}
     model.save(net, path)
     print(f"{path}: {json.dumps(curves)}")
-    return {kind: told(net.samtrack, found[1::2], kind) for kind, found in groups.items()}
+    return {kind: crossed(found, kind) for kind, found in groups.items()}
 
 
 def main():
