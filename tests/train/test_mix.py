@@ -88,7 +88,7 @@ class Mix(unittest.TestCase):
         for wrong in ("{", "[]", '{"tracked": 1}', '{"tracked": [1, "a"]}', '{"old": []}', '{"tracked": [0.5]}', json.dumps({"clicks": curve[::-1]})):
             status, said = run("--out", self.out, "--told", wrong, self.files[0])
             self.assertEqual(status, 1)
-            self.assertIn(f"mix.py: --told: {wrong}: not an object with clicks or tracked", said)
+            self.assertIn(f"mix.py: --told: {wrong}: not an object with clicks, boxes or tracked", said)
 
     def test_how_memory_is_read(self):
         self.assertEqual(run("--out", self.out, "--pooling", "counted", self.files[0]), (0, ""))
