@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // switches MODEL: what SAMTRACK_CUDA_WITHOUT switches off is off, all else is as without it; what
-// SAMTRACK_CUBLASLT_MIB asks for is there; and what neither knows is told once.
+// SAMTRACK_CUBLASLT_MIB asks for is there; and what neither knows is told once, as is a precision
+// that the backend lacks.
 #include <stdlib.h>
 
 #include "backend.h"
@@ -127,6 +128,28 @@ static void check_workspace(const char *mib, size_t bytes, bool is_own, int told
     sam_queue_close(&q);
 }
 
+// ---- a precision
+
+static void check_int8(void)
+{
+    const struct sam_log log = { hear, NULL };
+    struct sam_error error = { "" };
+    struct sam_queue q;
+
+    setenv("SAMTRACK_CUDA_WITHOUT", "wgmma", 1); // the trial takes time
+    warnings = 0;
+    const int status =
+        sam_queue_open(&q, SAM_BACKEND_CUDA, -1, SAM_PRECISION_INT8, 1, &log, &error);
+    expect(!status, "int8: %s", error.text);
+    if (status)
+        return;
+    expect(warnings == 1
+               && strstr(last_warning, "'int8': the backend 'cuda' has none, it takes 'bf16'")
+               && !strcmp(sam_queue_precision(&q), "bf16"),
+           "int8 is %s, %d warnings: %s", sam_queue_precision(&q), warnings, last_warning);
+    sam_queue_close(&q);
+}
+
 // ---- a tracker
 
 static void check_tracker(const char *model)
@@ -184,6 +207,7 @@ int main(int argc, char **argv)
     check_workspace("32", 32 << 20, true, 0);
     check_workspace("32 MiB", SAM_CUDA_WORKSPACE, false, 1);
     check_workspace("-1", SAM_CUDA_WORKSPACE, false, 1);
+    check_int8();
     check_tracker(argc > 1 ? argv[1] : "");
     return expect_status();
 }

@@ -226,7 +226,9 @@ int main(int argc, char **argv)
     const int each = atoi(argv[5]);
 
     p.backend = scene_backend(argv[2]);
-    p.precision = !strcmp(argv[3], "bf16") ? SAM_PRECISION_BF16 : SAM_PRECISION_FP32;
+    p.precision = !strcmp(argv[3], "bf16")   ? SAM_PRECISION_BF16
+                  : !strcmp(argv[3], "int8") ? SAM_PRECISION_INT8
+                                             : SAM_PRECISION_FP32;
     p.max_objects = 1;
     if (!scene_can_run(&p))
         return SCENE_SKIPPED;
