@@ -20,6 +20,7 @@ def get_programs(folder):
                              '--out', f'{folder}/out'],
         'tests/model/sam-stages': [*MODEL, '--golden', GOLDEN / 'click.safetensors'],
         'tests/bench/bench-steps': [*MODEL, '--side', '64', '--frames', '35'],
+        'tests/bench/bench-encode': [*MODEL, '--image', f'{folder}/image', '--maps', f'{folder}/maps', '--runs', '1'],
         'tests/bench/bench-streams': [*MODEL, '--streams', '2', '--rounds', '1', '--ms', '1'],
         'pipelines/run/samtrack-run': ['--help'],
         'pipelines/live/samtrack-live': ['--help'],
@@ -35,6 +36,7 @@ def run(program, arguments, stdout):
 def main():
     tried = 0
     with tempfile.TemporaryDirectory() as folder, open('/dev/full', 'wb') as full:
+        pathlib.Path(folder, 'image').write_bytes(bytes(64 * 64 * 3 * 4))  # GOLDEN's side
         for name, arguments in get_programs(folder).items():
             program = BUILD / name
             if not program.exists():

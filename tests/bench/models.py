@@ -3,6 +3,7 @@
 """Times every model here beside its published code in PyTorch, and makes docs/MODELS.md of the figures.
 
   models.py measure [NAME ...]   measures all models, or those named, and keeps the figures in models.json
+  models.py laptop [NAME ...]    measures ours alone as a laptop has it, AVX2 without AVX-512: processor time of one thread
   models.py page                 prints docs/MODELS.md from models.json
 
 Weights are random, of the true shapes. Trackers follow one object with a full memory; detectors look at one frame.
@@ -16,6 +17,7 @@ import json
 import math
 import os
 import pathlib
+import resource
 import statistics
 import sys
 import tempfile
@@ -28,6 +30,7 @@ MODES = ('fp32', 'bf16')
 TURNS, SLOW_TURNS = 3, 2  # of a detector; of one that takes a second or more
 REPEATS, TURN_MS = 3, 500  # of the frame in a turn: at least so many, and so much time, as the first ones are slow
 FULL = 17  # frames after which a tracker's memory is full
+CORES, GAIN = 4, 3.2  # of a laptop, and what so many do beside one
 APACHE, CC_BY_NC, AGPL = 'Apache-2.0', 'CC-BY-NC 4.0', 'AGPL-3.0'
 SAM2_README = 'J&F on SA-V test, README of SAM 2'
 YOLO_README = 'box AP on COCO val, README of YOLOv10'
@@ -167,9 +170,9 @@ def measure_tracker(name, size, side):
     return row
 
 
-def replay(folder, model, mode, side):
+def replay(folder, model, mode, side, *more):
     import cpu
-    told, why = cpu.replay(model, folder, mode, '--input-size', str(side))
+    told, why = cpu.replay(model, folder, mode, '--input-size', str(side), *more)
     return told or sys.exit(f'sam-replay: {why}')
 
 
@@ -197,6 +200,31 @@ def measure_embedded(folder, side):
         row['ours'][mode], row['torch'][mode] = told['p50_ms'], round(statistics.median(times[FULL:]), 1)
         row['bytes'] = told['bytes_used'] if mode == 'fp32' else row['bytes']
     return row
+
+
+def spent():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure_laptop(name):
+    """Processor ms of a frame at a full memory, one thread: a long run less a short one; of the embedded model the least of several."""
+    import cpu
+    _, size, side = MODELS[name][:3]
+    times = []
+    with tempfile.TemporaryDirectory() as text:
+        folder = pathlib.Path(text)
+        file = cpu.EMBEDDED if size == 'embedded' else write_tracker(folder, side, size)[1]
+        more, runs = (40, 3) if size == 'embedded' else (3, 1)
+        for _ in range(runs):
+            took = []
+            for count in FULL + 1, FULL + 1 + more:
+                cpu.write_clip(text, side, count)
+                before = spent()
+                replay(folder, file, 'fp32', side, '--threads', '1')
+                took.append(spent() - before)
+            times.append(1e3 * (took[1] - took[0]) / more)
+    return round(min(times), 1)
 
 
 def make_case(family, size, side):
@@ -305,8 +333,24 @@ def measure_detector(name, family, size, side):
     return row
 
 
-def measure(names):
+def find_modules():
     sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'tools' / 'train'), str(HERE)]
+
+
+def laptop(names):
+    find_modules()
+    import cpu
+    os.environ['SAMTRACK_CPU_LEVEL'] = 'avx2'
+    kept = read()
+    for name in names or [n for n in MODELS if MODELS[n][0] == 'tracker']:
+        with contextlib.redirect_stdout(sys.stderr):
+            kept[name]['laptop'] = {'ms': measure_laptop(name), 'machine': cpu.machine().split(',')[0]}
+        KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n')
+        print(name, json.dumps(kept[name]['laptop']), flush=True)
+
+
+def measure(names):
+    find_modules()
     import torch
 
     import cpu
@@ -316,6 +360,7 @@ def measure(names):
         family, size, side = MODELS[name][:3]
         with contextlib.redirect_stdout(sys.stderr):
             row = measure_tracker(name, size, side) if family == 'tracker' else measure_detector(name, family, size, side)
+        row |= {'laptop': kept[name]['laptop']} if 'laptop' in kept.get(name, {}) else {}
         row.update(machine=cpu.machine(), date=datetime.date.today().isoformat(), torch_version=torch.__version__.split('+')[0])
         kept[name] = row
         KEPT.write_text(json.dumps(kept, indent=1, sort_keys=True) + '\n')
@@ -418,6 +463,11 @@ In a live pipeline the stream never waits for a model. Of a camera of 30 Hz so m
   come ([SPEED.md](SPEED.md#two-speeds)). Details of a mask are the fast model's.
 - **A model that takes less than a frame** needs none: `follow=auto` leaves it alone.
 
+What to expect on a laptop of {cores} cores with AVX2 and without AVX-512, in fp32, of a camera of 30 Hz. The first column is processor time of a frame at full memory, one thread, measured with `SAMTRACK_CPU_LEVEL=avx2` on a server's core ({laptop_machine}),
+or, where it says *about*, computed from the work of a frame and the rate of the largest model that was measured; {cores} cores are taken for {gain} times one. Laptops that get warm are slower.
+
+{laptop}
+
 ## Detectors
 
 One frame, ms. PyTorch runs transformers' code (RF-DETR, Mask2Former) or a network of the same shapes (YOLOv10), eager; bf16 is autocast. OpenVINO runs the same
@@ -446,13 +496,41 @@ def live(names, kept):
     return '\n'.join(lines)
 
 
+def of_laptop(name, kept):
+    """(ms of one core, whether that is computed): by GFLOP and the rate of the measured model with most of them."""
+    if 'laptop' in kept[name]:
+        return kept[name]['laptop']['ms'], False
+    most = max((n for n in kept if 'laptop' in kept[n]), key=lambda n: kept[n]['gflop'])
+    return kept[name]['gflop'] / kept[most]['gflop'] * kept[most]['laptop']['ms'], True
+
+
+def frames_of(ms):
+    return math.ceil(ms * 30 / 1000)
+
+
+def on_laptop(names, kept):
+    """What becomes of a camera of 30 Hz. The fast model comes first: the slow one has what it leaves of the cores."""
+    fast = of_laptop('samtrack-lite0', kept)[0] / GAIN
+    lines = ['| model | ms of a core | frames a second | without `follow` masks are so many frames old | with `follow=embedded` every frame has its own, after ones that old |',
+             '| --- | --- | --- | --- | --- |']
+    for name in names:
+        one, computed = of_laptop(name, kept)
+        alone = one / GAIN
+        behind = frames_of(alone / max(0.1, 1 - fast * 30 / 1000))
+        old = ('0', 'not needed') if frames_of(alone) == 1 else (f'{n} to {2 * n}' for n in (frames_of(alone), behind))
+        one = f'about {float(f"{one:.2g}"):.0f}' if computed else f'{one:.0f}'
+        lines.append(f"| {name} | {one} | {1000 / alone:.2g} | {' | '.join(old)} |")
+    return '\n'.join(lines)
+
+
 def page():
     kept = read()
     trackers = [n for n in MODELS if MODELS[n][0] == 'tracker']
     detectors = [n for n in MODELS if MODELS[n][0] != 'tracker']
     rows = [kept[n] for n in MODELS if n in kept]
     return PAGE.format(
-        trackers=table(trackers, ['torch'], kept), live=live(trackers, kept), untimed=untimed(kept), detectors=table(detectors, ['torch', 'openvino'], kept),
+        trackers=table(trackers, ['torch'], kept), live=live(trackers, kept), laptop=on_laptop(trackers, kept), cores=CORES, gain=GAIN, untimed=untimed(kept), detectors=table(detectors, ['torch', 'openvino'], kept),
+        laptop_machine=next(kept[n]['laptop']['machine'] for n in kept if 'laptop' in kept[n]),
         machine='; '.join(sorted({r['machine'] for r in rows})), torch=', '.join(sorted({r['torch_version'] for r in rows})),
         dates=', '.join(sorted({r['date'] for r in rows})), sources=sources([n for n in MODELS if n in kept]))
 
@@ -464,6 +542,8 @@ def main():
         sys.exit(f'{unknown[0]}: no such model, expected one of: {", ".join(MODELS)}')
     if command == ['measure']:
         measure(names)
+    elif command == ['laptop']:
+        laptop(names)
     elif command == ['page'] and not names:
         print(page(), end='')
     else:
