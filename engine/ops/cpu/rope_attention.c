@@ -151,10 +151,20 @@ static int most_blocks(int side, int Tk)
     return most;
 }
 
+// By tiles it takes less to make the keys once and to multiply them whole. They round with their
+// bias, though, whose part of a score stays in F32 here: so not on small grids, which gain little.
+static bool are_better_held(const struct sam_attention_kernel *kernel, int side)
+{
+    enum { TILE_ROWS = 16, HELD_SIDE = 16 };
+    return kernel->pairs && kernel->rows == TILE_ROWS && side >= HELD_SIDE;
+}
+
 size_t sam_rope_attention_room_cpu(const struct sam_queue *q, int d, int m, int side, int n, int Tk)
 {
     const struct sam_attention_kernel *kernel = sam_cpu(q)->attention;
-    return fits(d, m, side) ? n * (most_blocks(side, Tk) + 1) * block_bytes(kernel, m, m) : 0;
+    if (are_better_held(kernel, side) || !fits(d, m, side))
+        return 0;
+    return n * (most_blocks(side, Tk) + 1) * block_bytes(kernel, m, m);
 }
 
 static struct memory memory_of(const struct job *job, int n)
