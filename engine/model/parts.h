@@ -252,7 +252,7 @@ void sam_target_load(struct sam_loader *l, const struct sam_config *config, stru
 // Rooms of the trunk, one row of numbers each, which a forward cuts to the extents it needs; the
 // input and coarse are the neck's and the caller's.
 struct sam_encoder_scratch {
-    struct sam_tensor input;  // (1, S, S, 3) F32; may share its bytes with wide: the run spoils it
+    struct sam_tensor input;  // (1, S, S, 3) F32; may share bytes with wide, mixed: a run spoils it
     struct sam_tensor x[2];   // residual stream F32, in turns: some blocks change its size
     struct sam_tensor u;      // after a norm or a depthwise convolution
     struct sam_tensor wide;   // q, k, v; hidden layer; shortcut before pooling

@@ -148,11 +148,18 @@ void sam_lite_layout(struct sam_encoder_scratch *s, const struct sam_config *con
     const struct rooms r = measure(config, q);
     const int S = config->image_size;
 
+    // The stem is done with the input before the first depthwise convolution.
+    const size_t mark = sam_arena_mark(a);
     s->input = sam_arena_tensor(a, SAM_F32, 1, S, S, 3);
+    const size_t end = sam_arena_mark(a);
+    sam_arena_release(a, mark);
+    s->mixed = room(a, type, r.mixed);
+    if (a->used < end)
+        sam_arena_bytes(a, end - a->used);
+
     s->x[0] = room(a, SAM_F32, r.x);
     s->x[1] = room(a, SAM_F32, r.y);
     s->wide = room(a, type, r.wide);
-    s->mixed = room(a, type, r.mixed);
 }
 
 struct sam_tensor sam_lite_block_run(struct sam_queue *q, const struct sam_lite_block *b,
