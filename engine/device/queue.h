@@ -88,7 +88,8 @@ void sam_queue_fail(struct sam_queue *q, int status, const char *fmt, ...)
 // Wait for all work. Returns the recorded failure, writes its text to *error and clears it.
 int sam_queue_finish(struct sam_queue *q, struct sam_error *error);
 
-// Allocate device memory. Returns NULL if there is none left. Must not be called during frames.
+// Allocate device memory, of any content. Returns NULL if there is none left. Must not be called
+// during frames.
 void *sam_queue_alloc(struct sam_queue *q, size_t bytes);
 void sam_queue_free(struct sam_queue *q, void *data);
 
