@@ -135,7 +135,7 @@ static gboolean write_part(Chunk *chunk, const Place *next, const gchar *hash, G
     json_object_set_double_member(object, "cpu_seconds", get_cpu_seconds() - chunk->cpu);
     gst_structure_free(stats);
     text = json_write_object(object);
-    ok = sheet_write_whole(chunk->folder, "part.json", text, error);
+    ok = sheet_write_whole(chunk->folder, "part.json", text, place_get_life(next), error);
     g_free(text);
     return ok;
 }
@@ -153,10 +153,11 @@ ChunkOutcome chunk_end(Chunk *chunk, Place *next, GError **error)
     ok = ok && (next->ended || save_tracks(chunk, error));
     if (ok) {
         sheet = g_steal_pointer(&chunk->sheet);
-        ok = sheet_close(sheet, &hash, error) && write_part(chunk, next, hash, error);
+        ok = sheet_close(sheet, place_get_life(next), &hash, error) &&
+            write_part(chunk, next, hash, error);
     }
     if (ok) {
-        switch (folder_commit(chunk->folder, target, error)) {
+        switch (folder_commit(chunk->folder, target, place_get_life(next), error)) {
         case FOLDER_WON:
             next->tracks = g_build_filename(target, "tracks", NULL);
             place_clear(chunk->place);

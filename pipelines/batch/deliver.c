@@ -100,7 +100,7 @@ static gboolean give_way(const Job *job, const gchar *place, const gchar *attemp
 
     if (ok && strcmp(json_get_text(object, "folder", ""), attempt)) {
         walk(job, ours, folder, take_back, NULL);
-        ok = !g_unlink(file) ? sheet_write_whole(folder, SHEET, text, error) :
+        ok = !g_unlink(file) ? sheet_write_whole(folder, SHEET, text, SHEET_LASTS, error) :
             fault_set(error, FAULT_TRANSIENT, "'%s' cannot be removed", file);
     } else if (!ok && error && !*error) {
         fault_set(error, FAULT_TRANSIENT, "the store says that it has '%s/" SHEET "', and then "
@@ -149,10 +149,10 @@ gboolean deliver_find(const Job *job, const gchar *id)
 {
     gchar *place = get_place(job, id), *text = get_there(job, place, NULL);
     gchar *target = job_get_result_path(job, id), *ours = text ? folder_begin(target, NULL) : NULL;
-    gboolean ok = ours && sheet_write_whole(ours, SHEET, text, NULL);
+    gboolean ok = ours && sheet_write_whole(ours, SHEET, text, SHEET_LASTS, NULL);
 
     if (ok)
-        ok = folder_commit(ours, target, NULL) != FOLDER_FAILED;
+        ok = folder_commit(ours, target, SHEET_LASTS, NULL) != FOLDER_FAILED;
     else if (ours)
         folder_remove(ours);
     g_free(ours);

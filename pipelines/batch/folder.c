@@ -2,7 +2,6 @@
 #include "folder.h"
 
 #include "fault.h"
-#include "sheet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,12 +36,12 @@ gchar *folder_begin(const gchar *target, GError **error)
     return ours;
 }
 
-gboolean folder_write_file(const gchar *path, const gchar *text)
+gboolean folder_write_file(const gchar *path, const gchar *text, SheetLife life)
 {
     gchar *parent = g_path_get_dirname(path), *ours = name_ours(path);
     gchar *name = g_path_get_basename(ours);
     const gboolean ok = !g_mkdir_with_parents(parent, 0777) &&
-        sheet_write_whole(parent, name, text, NULL) && !g_rename(ours, path);
+        sheet_write_whole(parent, name, text, life, NULL) && !g_rename(ours, path);
 
     if (!ok)
         g_unlink(ours);
@@ -63,12 +62,13 @@ static gboolean sync_folder(const gchar *path)
     return ok;
 }
 
-FolderOutcome folder_commit(const gchar *ours, const gchar *target, GError **error)
+FolderOutcome folder_commit(const gchar *ours, const gchar *target, SheetLife life,
+    GError **error)
 {
     gchar *parent;
     gint number;
 
-    number = !sync_folder(ours) || g_rename(ours, target) ? errno : 0;
+    number = (life == SHEET_LASTS && !sync_folder(ours)) || g_rename(ours, target) ? errno : 0;
     if (number) {
         folder_remove(ours);
         if (number == EEXIST || number == ENOTEMPTY)
@@ -77,9 +77,11 @@ FolderOutcome folder_commit(const gchar *ours, const gchar *target, GError **err
             g_strerror(number));
         return FOLDER_FAILED;
     }
-    parent = g_path_get_dirname(target);
-    sync_folder(parent);
-    g_free(parent);
+    if (life == SHEET_LASTS) {
+        parent = g_path_get_dirname(target);
+        sync_folder(parent);
+        g_free(parent);
+    }
     return FOLDER_WON;
 }
 

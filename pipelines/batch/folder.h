@@ -3,7 +3,7 @@
 #ifndef BATCH_FOLDER_H
 #define BATCH_FOLDER_H
 
-#include <glib.h>
+#include "sheet.h"
 
 /* A new folder ".NAME.HOST.PID.NONCE" beside the one that will be, whose parents are made. NULL
  * with an error. */
@@ -15,12 +15,13 @@ typedef enum {
     FOLDER_FAILED,
 } FolderOutcome;
 
-/* The files in it must be on the disk (sheet_close() sees to it). Ours is removed unless it won. */
-FolderOutcome folder_commit(const gchar *ours, const gchar *target, GError **error);
+/* @life: of the files in it, and of its name. Ours is removed unless it won. */
+FolderOutcome folder_commit(const gchar *ours, const gchar *target, SheetLife life,
+    GError **error);
 
 /* Writes a file, or replaces it at once, with a name of the same kind meanwhile. FALSE: it stays as
  * it was. */
-gboolean folder_write_file(const gchar *path, const gchar *text);
+gboolean folder_write_file(const gchar *path, const gchar *text, SheetLife life);
 
 /* With all that is in it; what cannot be removed stays. */
 void folder_remove(const gchar *path);

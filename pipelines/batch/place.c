@@ -61,6 +61,11 @@ void place_write(const Place *place, gpointer json_object)
     json_object_set_boolean_member(object, "ended", place->ended);
 }
 
+SheetLife place_get_life(const Place *next)
+{
+    return next->ended ? SHEET_PASSES : SHEET_LASTS;
+}
+
 static gboolean read_members(Place *place, JsonObject *object, const Item *item)
 {
     JsonNode *ended = json_object_get_member(object, "ended");
@@ -83,32 +88,59 @@ static gboolean read_members(Place *place, JsonObject *object, const Item *item)
     return place->ended || item->uris[source];
 }
 
-gboolean place_load(Place *place, const Job *job, const Item *item, GError **error)
+static guint count_chunks(const Job *job, const Item *item)
 {
-    gchar *next, *last, *path;
-    JsonObject *object;
-    gboolean ok;
+    gchar *next = place_get_chunk(job, item, 0);
     guint n = 0;
 
-    place_clear(place);
-    next = place_get_chunk(job, item, n);
     while (g_file_test(next, G_FILE_TEST_IS_DIR)) {
         g_free(next);
         next = place_get_chunk(job, item, ++n);
     }
     g_free(next);
-    if (!n)
-        return TRUE;
-    last = place_get_chunk(job, item, n - 1);
-    path = g_build_filename(last, "part.json", NULL);
-    object = json_read_file(path, NULL);
-    ok = object && read_members(place, object, item);
-    place->chunk = n;
-    place->tracks = g_build_filename(last, "tracks", NULL);
-    if (!ok)
-        fault_set(error, FAULT_TRANSIENT, "'%s' cannot be read", path);
-    g_clear_pointer(&object, json_object_unref);
+    return n;
+}
+
+/* part.json of the chunk, NULL with an error. */
+static JsonObject *read_part(const gchar *chunk, GError **error)
+{
+    gchar *path = g_build_filename(chunk, "part.json", NULL);
+    JsonObject *part = json_read_file(path, error);
+
     g_free(path);
+    return part;
+}
+
+gboolean place_load(Place *place, const Job *job, const Item *item, GError **error)
+{
+    guint n = count_chunks(job, item);
+    JsonObject *part = NULL;
+    GError *why = NULL;
+    gchar *last = NULL;
+    gboolean ok = TRUE;
+
+    place_clear(place);
+    while (n && !part && ok) {
+        g_free(last);
+        last = place_get_chunk(job, item, n - 1);
+        part = read_part(last, &why);
+        /* If it is not done meanwhile, by another worker that takes its chunks away. */
+        ok = part || (job_is_damaged(why) && !job_is_done(job, item->id));
+        if (!part && ok) {
+            folder_remove(last);
+            g_clear_error(&why);
+            n--;
+        }
+    }
+    if (part) {
+        ok = read_members(place, part, item) || fault_set(error, FAULT_TRANSIENT,
+            "'%s/part.json' is not what samtrack-batch writes", last);
+        place->chunk = n;
+        place->tracks = g_build_filename(last, "tracks", NULL);
+        json_object_unref(part);
+    } else if (!ok) {
+        g_propagate_error(error, why);
+    }
     g_free(last);
     return ok;
 }

@@ -6,6 +6,7 @@
 
 #include "job.h"
 #include "manifest.h"
+#include "sheet.h"
 
 typedef struct {
     guint chunk;            /* number of the next one */
@@ -25,12 +26,16 @@ typedef struct {
 gchar *place_get_folder(const Job *job, const Item *item);
 gchar *place_get_chunk(const Job *job, const Item *item, guint chunk);
 
-/* Reads it from the chunks that are there; FALSE with an error. A begin: *place is all 0. */
+/* Reads it from the chunks that are there, but for those that a machine that failed has torn, which
+ * are removed; FALSE with an error. A begin: *place is all 0. */
 gboolean place_load(Place *place, const Job *job, const Item *item, GError **error);
 void place_clear(Place *place);
 
 /* The members of part.json that place_load() reads. */
 void place_write(const Place *place, gpointer json_object);
+
+/* Of the chunk that ends there: the last one becomes the item's result at once, and that lasts. */
+SheetLife place_get_life(const Place *next);
 
 /* "SIZE TIME" of a local file, "" of others. Caller frees it. */
 gchar *place_mark_source(const gchar *uri);

@@ -260,8 +260,8 @@ static gboolean write_shards(Plan *p, const gchar *ours, GError **error)
             sheet_write(index, text->str, text->len, error);
     }
     if (ok) {
-        ok = sheet_close(g_steal_pointer(&lines), NULL, error);
-        ok = ok && sheet_close(g_steal_pointer(&index), NULL, error);
+        ok = sheet_close(g_steal_pointer(&lines), SHEET_LASTS, NULL, error);
+        ok = ok && sheet_close(g_steal_pointer(&index), SHEET_LASTS, NULL, error);
     }
     sheet_drop(lines);
     sheet_drop(index);
@@ -303,11 +303,11 @@ static gboolean write_job(Plan *p, Job *job, GError **error)
     } else {
         ours = folder_begin(job->folder, error);
         ok = ours && write_shards(p, ours, error) &&
-            sheet_write_whole(ours, "job.json", text, error);
+            sheet_write_whole(ours, "job.json", text, SHEET_LASTS, error);
         if (ours && !ok)
             folder_remove(ours);
         else if (ours)
-            switch (folder_commit(ours, job->folder, error)) {
+            switch (folder_commit(ours, job->folder, SHEET_LASTS, error)) {
             case FOLDER_WON:
                 break;
             case FOLDER_LOST:

@@ -64,7 +64,7 @@ static gboolean wait_until(Control *control, gint64 end_us, GstClockTime now)
 static gboolean write_tracks(const gchar *folder, GError **error)
 {
     gchar *text = g_strnfill(TRACKS_BYTES, '.');
-    const gboolean ok = sheet_write_whole(folder, "tracks", text, error);
+    const gboolean ok = sheet_write_whole(folder, "tracks", text, SHEET_LASTS, error);
 
     g_free(text);
     return ok;
@@ -82,7 +82,7 @@ static gboolean write_part(const gchar *folder, const Place *next, const gchar *
     json_object_set_string_member(object, "backend", "pretended");
     json_object_set_string_member(object, "node", g_get_host_name());
     text = json_write_object(object);
-    ok = sheet_write_whole(folder, "part.json", text, error);
+    ok = sheet_write_whole(folder, "part.json", text, place_get_life(next), error);
     g_free(text);
     return ok;
 }
@@ -122,13 +122,13 @@ LegOutcome pretend_run(Control *control, const Job *job, const Item *item, Place
     if (n > 0) {
         next.frames = place->frames + n;
         next.ended = next.frames == count_lines(item);
-        outcome = sheet_close(g_steal_pointer(&sheet), &hash, error) &&
+        outcome = sheet_close(g_steal_pointer(&sheet), place_get_life(&next), &hash, error) &&
             (next.ended || write_tracks(folder, error)) &&
             write_part(folder, &next, hash, error) ? LEG_ENDED : LEG_FAILED;
     }
     g_clear_pointer(&sheet, sheet_drop);
     if (outcome == LEG_ENDED) {
-        const FolderOutcome kept = folder_commit(folder, target, error);
+        const FolderOutcome kept = folder_commit(folder, target, place_get_life(&next), error);
 
         outcome = kept == FOLDER_WON ? LEG_ENDED : kept == FOLDER_LOST ? LEG_LOST : LEG_FAILED;
     } else if (folder) {

@@ -124,7 +124,7 @@ gboolean result_add_line(Result *r, const gchar *line, gsize bytes, GError **err
 static gboolean end_sheet(Result *r, Sheet *sheet, const gchar *name, GError **error)
 {
     gchar *hash = NULL;
-    const gboolean ok = sheet_close(sheet, &hash, error);
+    const gboolean ok = sheet_close(sheet, SHEET_LASTS, &hash, error);
 
     if (ok)
         json_object_set_string_member(r->files, name, hash);
@@ -154,7 +154,7 @@ static gboolean write_coco(Result *r, GError **error)
 static gboolean write_named(Result *r, const gchar *name, JsonObject *object, GError **error)
 {
     gchar *text = json_write_object(object), *hash;
-    const gboolean ok = sheet_write_whole(r->folder, name, text, error);
+    const gboolean ok = sheet_write_whole(r->folder, name, text, SHEET_LASTS, error);
 
     if (ok && strcmp(name, "item.json")) {
         hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
@@ -311,7 +311,7 @@ gboolean result_commit(Result *r, gint64 attempt, JsonArray *borders, GError **e
     if (ok && is_delivered(r))
         ok = deliver_result(r->job, r->id, r->folder, error);
     if (ok) {
-        ok = folder_commit(r->folder, r->target, error) != FOLDER_FAILED;
+        ok = folder_commit(r->folder, r->target, SHEET_LASTS, error) != FOLDER_FAILED;
         g_clear_pointer(&r->folder, g_free);
     }
     return ok;

@@ -62,12 +62,12 @@ gboolean sheet_write(Sheet *sheet, const gchar *data, gsize bytes, GError **erro
     return sheet->text->len < ROOM || flush(sheet, error);
 }
 
-gboolean sheet_close(Sheet *sheet, gchar **hash, GError **error)
+gboolean sheet_close(Sheet *sheet, SheetLife life, gchar **hash, GError **error)
 {
     gboolean ok = flush(sheet, error);
     int fd;
 
-    if (ok && fsync(sheet->fd))
+    if (ok && life == SHEET_LASTS && fsync(sheet->fd))
         ok = fail(sheet, error, errno);
     fd = sheet->fd;
     sheet->fd = -1;
@@ -93,14 +93,14 @@ void sheet_drop(Sheet *sheet)
 }
 
 gboolean sheet_write_whole(const gchar *folder, const gchar *name, const gchar *text,
-    GError **error)
+    SheetLife life, GError **error)
 {
     Sheet *sheet = sheet_open(folder, name, error);
 
     if (!sheet)
         return FALSE;
     if (sheet_write(sheet, text, strlen(text), error))
-        return sheet_close(sheet, NULL, error);
+        return sheet_close(sheet, life, NULL, error);
     sheet_drop(sheet);
     return FALSE;
 }

@@ -54,7 +54,8 @@ static Failure read_failure(const Job *job, const Item *item)
     return failure;
 }
 
-static gboolean write_failure(const Job *job, const Item *item, Failure failure, const gchar *why)
+static gboolean write_failure(const Job *job, const Item *item, Failure failure, SheetLife life,
+    const gchar *why)
 {
     gchar *path = get_failure_path(job, item), *text;
     JsonObject *object = json_object_new();
@@ -67,7 +68,7 @@ static gboolean write_failure(const Job *job, const Item *item, Failure failure,
     json_object_set_int_member(object, "silent", failure.silent);
     json_object_set_string_member(object, "node", g_get_host_name());
     text = json_write_object(object);
-    ok = folder_write_file(path, text);
+    ok = folder_write_file(path, text, life);
     g_free(text);
     g_free(path);
     return ok;
@@ -189,7 +190,7 @@ static WorkOutcome fail(const Job *job, const Item *item, Failure failure, const
     if (failure.permanent || g_error_matches(error, BATCH_FAULT, FAULT_ANEW))
         folder_remove(parts);
     g_free(parts);
-    if (!write_failure(job, item, failure, error->message))
+    if (!write_failure(job, item, failure, SHEET_LASTS, error->message))
         return WORK_STUCK;
     return failure.permanent ? WORK_FAILED : WORK_AGAIN;
 }
@@ -199,7 +200,8 @@ static void forget_run(const Job *job, const Item *item, Failure begun)
 {
     begun.silent = 0;
     if (begun.attempts)
-        write_failure(job, item, begun, "it failed, and was interrupted when tried again");
+        write_failure(job, item, begun, SHEET_LASTS,
+            "it failed, and was interrupted when tried again");
     else
         clear_failure(job, item);
 }
@@ -226,7 +228,8 @@ WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboole
     begun = failure;
     begun.permanent = FALSE;
     begun.silent++;
-    write_failure(job, item, begun, "a run of it goes on, or has ended without a word");
+    write_failure(job, item, begun, begun.attempts ? SHEET_LASTS : SHEET_PASSES,
+        "a run of it goes on, or has ended without a word");
     failure.attempts = failure.permanent ? 1 : failure.attempts + 1;
     failure.silent = 0;
     control->mark = get_failure_path(job, item);

@@ -442,6 +442,18 @@ def change_files(folder):
     whole = make_reference(folder, *items)
     compare(job, whole, 'v')
 
+    # A machine that fails may take with it what was not on its disk: files of the last chunk.
+    job = plan(folder, 'torn', folder / 'm.jsonl', '--chunk=0.3')
+    for name, status in (('part.json', 0), ('frames.jsonl', 75)):
+        begin_item(job)
+        for chunk in sorted(job.glob('parts/*/v/0*'))[-1:]:
+            (chunk / name).write_bytes(b'')
+        log = call('run', f'--job={job}', '--shard=0', status=status)
+        check(status == 0 or 'is not what was written' in log, f'a torn {name}: {log}')
+        call('run', f'--job={job}', '--shard=0')
+        compare(job, whole, 'v')
+        shutil.rmtree(get_item(job, 'v'))
+
     # Gone between two chunks, and there again.
     job = plan(folder, 'gone', folder / 'm.jsonl', '--chunk=0.3')
     begin_item(job)
