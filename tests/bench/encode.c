@@ -134,7 +134,7 @@ static double encode(struct sam_queue *q, const struct sam_model *m, const struc
     map[2] = (struct sam_tensor){ NULL, SAM_F32, 1, 2 * h, 2 * h, c->high_res_s1 };
     for (int i = 0; i < (fine ? NUM_MAPS : 1); i++)
         map[i].data = sam_queue_alloc(q, sam_tensor_bytes(&map[i]));
-    const struct sam_features f = { map[0], map[1], map[2] };
+    const struct sam_features f = { .image = map[0], .s0 = map[1], .s1 = map[2] };
     for (int i = 0; i <= o->runs; i++) {
         memcpy(s.input.data, image, (size_t) pixels * 3 * sizeof(float)); // a run spoils it
         const double before = cpu_ms();
