@@ -126,21 +126,27 @@ def measure_coverage(sources, folder):
     (root / 'tools').mkdir(parents=True)
     shutil.copy(sources / 'tools' / 'coverage.sh', root / 'tools')
     (root / 'tools' / 'coverage.py').write_text('import os, sys\nprint(os.getcwd(), *sys.argv[1:])\n')
-    write_fakes(folder, {'ninja': 'echo "ninja in $PWD"', 'meson': 'echo "$PWD: meson $*" >>"$CALLS"; mkdir -p build-coverage; '
-                         'touch build-coverage/build.ninja; test "$1" = setup || exit "$TESTS"'})
+    (root / 'tools' / 'setup.sh').write_text('#!/bin/sh\n')
+    (root / 'tools' / 'setup.sh').chmod(0o755)
+    write_fakes(folder, {'ninja': 'echo "ninja in $PWD"', 'meson': 'echo "$PWD: meson $*" >>"$CALLS"; '
+                         'mkdir -p build-coverage/meson-logs; touch build-coverage/build.ninja; test "$1" = setup && exit; '
+                         'test $(grep -c "$PWD: meson test" "$CALLS") -gt "$FAILURES" && exit; '
+                         """echo '{"name": "all / one", "result": "FAIL"}' >build-coverage/meson-logs/testlog.json; exit 1"""})
     who = {f'GIT_{what}_{part}': 'somebody' for what in ('AUTHOR', 'COMMITTER') for part in ('NAME', 'EMAIL')}
     for words in (['init', '-q'], ['add', '.'], ['commit', '-qm', 'all']):
         subprocess.run(['git', '-C', root, *words], check=True, env=dict(os.environ, **who))
-    for arguments, status, trees, table in (([], 0, [root], f'{root}/build-coverage .\n'), ([], 2, [root], ''),
-                                            (['HEAD'], 0, [root / 'build-coverage-before', root], f'{root}/build-coverage . before.txt before.files\n'),
-                                            (['HEAD'], 2, [root / 'build-coverage-before'], '')):
+    before = root / 'build-coverage-before'
+    for arguments, failures, trees, table in (([], 0, [root], f'{root}/build-coverage .\n'), ([], 1, [root], f'{root}/build-coverage .\n'), ([], 2, [root], ''),
+                                              (['HEAD'], 0, [before, root], f'{root}/build-coverage . before.txt before.files\n'), (['HEAD'], 2, [before], '')):
         calls.write_text('')
         shutil.rmtree(root / 'build-coverage', ignore_errors=True)
-        done = run([root / 'tools' / 'coverage.sh', *arguments], folder, CALLS=str(calls), TESTS='1' if status else '0')
+        status = 2 if failures > 1 else 0
+        done = run([root / 'tools' / 'coverage.sh', *arguments], folder, CALLS=str(calls), FAILURES=str(failures))
         called = [line.split()[:3] for line in calls.read_text().splitlines()]
-        expect(f'coverage.sh {arguments} measures', called == [[f'{tree}:', 'meson', word] for tree in trees for word in ('setup', 'test')], done)
+        words = ('setup', 'test', 'test') if failures else ('setup', 'test')
+        expect(f'coverage.sh {arguments} measures', called == [[f'{tree}:', 'meson', word] for tree in trees for word in words], done)
         expect(f'coverage.sh {arguments}, its table', done.returncode == status and done.stdout == table, done)
-        expect('coverage.sh says what failed', ('tests failed' in done.stderr) == (status == 2), done)
+        expect('coverage.sh says what failed', ('tests failed twice' in done.stderr and 'one' in done.stderr) == (status == 2), done)
         expect('coverage.sh leaves no tree', not (root / 'build-coverage-before').exists(), done)
     for arguments in (['--bogus'], ['bogus'], ['HEAD', 'bogus']):
         done = run([root / 'tools' / 'coverage.sh', *arguments], folder)

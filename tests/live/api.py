@@ -25,7 +25,7 @@ LIVE = ROOT / 'pipelines/live'
 BOX = 'box,x=0.2,y=0.25,w=0.25,h=0.25,normalized=true'
 # What this test does not provoke: viewers without end, connections without number, disks that are full, JPEG that fails.
 UNSEEN = {('getPicture', 500), ('getVideo', 503), ('changeCamera', 507), ('removeCamera', 507), ('getLines', 507), ('getCoco', 507),
-          ('getCocoVideo', 507), ('getCocoSet', 507), ('getYoloSet', 507), ('getEventClip', 200), ('getHealth', 503), ('addCamera', 507)}
+          ('getCocoVideo', 507), ('getCocoSet', 507), ('getYoloSet', 507), ('getDavisSet', 507), ('getEventClip', 200), ('getHealth', 503), ('addCamera', 507)}
 FULL = 503  # of each path, if there are too many connections
 GENERAL = (400, FULL)  # of each path; 400: HTTP that libsoup cannot read
 
@@ -329,7 +329,7 @@ def main(build):
 
 # Of the general ones, those that a request brings about.
 MUST = {('addCamera', 400), ('changeCamera', 400), ('listEvents', 400), ('getPicture', FULL), ('getLines', FULL), ('getCoco', FULL), ('getCocoVideo', FULL), ('getCocoSet', FULL), ('getYoloSet', FULL),
-        ('openSocket', 400), ('openSocketOf', 400)}
+        ('getDavisSet', FULL), ('openSocket', 400), ('openSocketOf', 400)}
 CONFIG = os.memfd_create('live.conf')
 os.write(CONFIG, b'[live]\napi=read\n')
 os.lseek(CONFIG, 0, os.SEEK_SET)
