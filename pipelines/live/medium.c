@@ -2,6 +2,7 @@
 #include "medium.h"
 
 #define HELD "samtrack-held" /* data of a client */
+#define DESCRIBED "samtrack-described" /* data of a client that a stream was described to */
 #define LEAVING_US (5 * G_USEC_PER_SEC)
 #define PAUSE_US 2000
 
@@ -123,6 +124,7 @@ static GstRTSPStatusCode on_ask(GstRTSPClient *client, GstRTSPContext *context, 
 /* By now the client holds it, too. */
 static void on_answered(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
 {
+    g_object_set_data(G_OBJECT(client), DESCRIBED, client);
     g_object_set_data(G_OBJECT(client), HELD, NULL);
 }
 
@@ -141,6 +143,11 @@ void media_attend(Media *media, GstRTSPClient *client)
 static void unprepare(gpointer one, gpointer data)
 {
     gst_rtsp_media_unprepare(one);
+}
+
+gboolean media_may_set_up(GstRTSPContext *context)
+{
+    return context->session || g_object_get_data(G_OBJECT(context->client), DESCRIBED);
 }
 
 Media *media_new(GstRTSPServer *server)

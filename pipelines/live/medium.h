@@ -15,6 +15,10 @@ void media_free(Media *media);
 /* Takes part in what the client asks, until it is closed. Any thread. */
 void media_attend(Media *media, GstRTSPClient *client);
 
+/* FALSE: the client asks for a stream that was not described to it. It would wait for the first
+ * frame of a media of its own, and get one that the program's end has taken away meanwhile. */
+gboolean media_may_set_up(GstRTSPContext *context);
+
 /* A media was made. Any thread. */
 void media_add(Media *media, GstRTSPMedia *one);
 

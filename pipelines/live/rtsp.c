@@ -80,6 +80,8 @@ static gboolean lock_check(GstRTSPAuth *auth, GstRTSPContext *context, const gch
     if (!admit(gst_rtsp_connection_get_read_socket(context->conn)) ||
         !admit(gst_rtsp_connection_get_write_socket(context->conn)))
         return refuse(auth, context, GST_RTSP_STS_SERVICE_UNAVAILABLE);
+    if (context->method == GST_RTSP_SETUP && !media_may_set_up(context))
+        return refuse(auth, context, GST_RTSP_STS_METHOD_NOT_VALID_IN_THIS_STATE);
     return TRUE;
 }
 
