@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """How often a page can be told what a click would take, beside one tracked object at 25 Hz, and what the tracker loses by it: samtrack-live with the embedded model,
-asked as hover.js asks, 100 ms after the last time and not before the answer. usage: hover.py BUILD [SECONDS]     prints a line of JSON: previews a second, tracked frames a second without and with them;
+asked as hover.js asks, 80 ms after the last time and not before the answer. usage: hover.py BUILD [SECONDS]     prints a line of JSON: previews a second, tracked frames a second without and with them;
 milliseconds of a processor that the program takes for a frame without previews, and for a preview more, which other work on the machine changes less"""
 import asyncio
 import json
@@ -15,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
 from film import make_film
 from program import Page, Program
 
-PAUSE = 0.1  # s between two requests
+PAUSE = 0.08  # s between two requests
 
 
 def get_cpu(program):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a click would take is asked for while the mouse is over the picture.
 
-const pauseMs = 100; // between two requests
+const pauseMs = 80; // between two requests
 const restMs = 500; // until the same place is asked about again: the picture moves on
 const patienceMs = 1000; // then no answer comes any more
 
