@@ -9,7 +9,7 @@
 
 #define GST_CAT_DEFAULT gst_sam_track_debug
 
-#define PAUSE (100 * G_TIME_SPAN_MILLISECOND)   /* between two, at least */
+#define PAUSE (80 * G_TIME_SPAN_MILLISECOND)   /* between two, at least */
 #define SHARE 5                 /* previews have a fifth of the time at most */
 
 guint64
