@@ -63,8 +63,8 @@ gst_sam_track_install_preview_signal (GstSamTrackClass * klass)
    *
    * Ask what the prompt would take. Nothing is changed: the answer comes in an
    * element message `samtrack-preview` between two steps of the tracker, at
-   * most twelve times a second and in a fifth of the time. A request that has not
-   * been served yet is replaced by a newer one.
+   * most twelve times a second and in a fifth of the time. A request that has
+   * not been served yet is replaced by a newer one.
    *
    * Returns: the number of the request, which the message has; 0 if it was
    * refused, which a warning message explains
