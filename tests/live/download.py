@@ -257,7 +257,8 @@ def test_full(build, film):
                 n = state['annotations']['lost']
                 await page.wait_for(lambda s: s['annotations']['lost'] > n, 'more losses')
         asyncio.run(look())
-        check(program.metrics()['samtrack_frames_total{camera="disc",fate="dropped"}'] == 0, 'frames were dropped')
+        dropped, received = (program.metrics()[f'samtrack_frames_total{{camera="disc",fate="{fate}"}}'] for fate in ('dropped', 'received'))
+        check(dropped <= received / 50, f'{dropped} of {received} frames were dropped, more than other work on the machine explains')
         check(program.read_log().count('event=annotations-lost') == 1, 'the loss is not told once')
         allow(program, 1 << 20)  # what is kept is shorter than the files that are made of it
         check(len(get_lines(program)) > 2, 'what was written before is gone')
