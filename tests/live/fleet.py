@@ -183,6 +183,7 @@ def follow_broker(fleet, camera):
 
 
 def main():
+    os.environ['LD_LIBRARY_PATH'] = f'{BUILD}/tests/scripted'  # alone: meson has the folders of both trackers in it, in any order
     with tempfile.TemporaryDirectory() as name:
         fleet = Fleet(pathlib.Path(name))
         subscriber = follow_broker(fleet, 'cam3')
