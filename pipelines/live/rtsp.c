@@ -40,11 +40,6 @@ struct Rtsp {
     Rate told;                /* of viewers in the log */
 };
 
-typedef struct {
-    Rtsp *rtsp;
-    gboolean found;
-} Search;
-
 /* Every request but OPTIONS needs the token, before anything is looked up for it: whoever lacks it
  * does not learn which cameras there are. */
 typedef GstRTSPAuth Lock;
@@ -156,17 +151,22 @@ static void on_closed(GstRTSPClient *client, gpointer data)
     g_ptr_array_set_size(sessions, 0);
 }
 
-/* A viewer may have set up a stream whose camera ended since. */
-static GstRTSPStatusCode before_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+static gboolean has_ended(Rtsp *rtsp, GstRTSPMedia *media)
 {
-    Output *output = context->media ? g_object_get_data(G_OBJECT(context->media), OUTPUT) : NULL;
-    Rtsp *rtsp = data;
+    Output *output = g_object_get_data(G_OBJECT(media), OUTPUT);
     gboolean served;
 
     g_mutex_lock(&rtsp->lock);
     served = !output || g_ptr_array_find(rtsp->served, output, NULL);
     g_mutex_unlock(&rtsp->lock);
-    return served ? GST_RTSP_STS_OK : GST_RTSP_STS_NOT_FOUND;
+    return !served;
+}
+
+/* A viewer may have set up a stream whose camera ended since. */
+static GstRTSPStatusCode before_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+{
+    return context->media && has_ended(data, context->media) ? GST_RTSP_STS_NOT_FOUND :
+        GST_RTSP_STS_OK;
 }
 
 /* One viewer more: he can see nothing before a key frame. */
@@ -404,38 +404,31 @@ void rtsp_add(Rtsp *rtsp, Camera *camera)
     add(rtsp, "clean", camera, camera_get_clean(camera));
 }
 
-/* Needs the lock. Whether the stream is of a camera that is there no more. */
-static GstRTSPFilterResult find_ended(GstRTSPSession *session, GstRTSPSessionMedia *one,
+static GstRTSPFilterResult pick_ended(GstRTSPSession *session, GstRTSPSessionMedia *one,
     gpointer data)
 {
-    Search *search = data;
-    Output *output = g_object_get_data(G_OBJECT(gst_rtsp_session_media_get_media(one)), OUTPUT);
-
-    search->found |= output && !g_ptr_array_find(search->rtsp->served, output, NULL);
-    return GST_RTSP_FILTER_KEEP;
+    return has_ended(data, gst_rtsp_session_media_get_media(one)) ? GST_RTSP_FILTER_REF :
+        GST_RTSP_FILTER_KEEP;
 }
 
-static gboolean has_ended(Rtsp *rtsp, GstRTSPSession *session)
+static GstRTSPFilterResult pick_watching(GstRTSPClient *client, GstRTSPSession *session,
+    gpointer data)
 {
-    Search search = {.rtsp = rtsp};
+    GList *ended = gst_rtsp_session_filter(session, pick_ended, data);
+    const gboolean any = ended != NULL;
 
-    g_mutex_lock(&rtsp->lock);
-    g_list_free_full(gst_rtsp_session_filter(session, find_ended, &search), g_object_unref);
-    g_mutex_unlock(&rtsp->lock);
-    return search.found;
+    g_list_free_full(ended, g_object_unref);
+    return any ? GST_RTSP_FILTER_REF : GST_RTSP_FILTER_KEEP;
 }
 
 /* They would be sent reports without a frame for as long as they wait. */
 static GstRTSPFilterResult show_out(GstRTSPServer *server, GstRTSPClient *client, gpointer data)
 {
-    GList *sessions = gst_rtsp_client_session_filter(client, NULL, NULL), *each;
-    gboolean ended = FALSE;
+    GList *watching = gst_rtsp_client_session_filter(client, pick_watching, data);
 
-    for (each = sessions; each && !ended; each = each->next)
-        ended = has_ended(data, each->data);
-    g_list_free_full(sessions, g_object_unref);
-    if (ended)
+    if (watching)
         guest_show_out(g_object_get_data(G_OBJECT(client), GUEST), "its camera has ended");
+    g_list_free_full(watching, g_object_unref);
     return GST_RTSP_FILTER_KEEP;
 }
 

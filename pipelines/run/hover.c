@@ -15,7 +15,7 @@ static void show(Hover *hover, const GstStructure *answer)
     gate_redraw(hover->gate);
 }
 
-/* Samtrack serves the newest request, ten a second at most. */
+/* Samtrack serves the newest request, twelve a second at most. */
 static void ask(Hover *hover)
 {
     gchar x[G_ASCII_DTOSTR_BUF_SIZE], y[G_ASCII_DTOSTR_BUF_SIZE];

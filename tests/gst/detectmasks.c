@@ -29,6 +29,21 @@ static const struct
   {"SAMTRACK_PHRASES", "striped ball", 56, "0.8"},
 };
 
+/* The frame of a buffer, until that is unmapped. */
+static struct sam_frame
+map_frame (GstBuffer * buf, GstMapInfo * map)
+{
+  struct sam_frame frame = SAM_FRAME_INIT;
+
+  fail_unless (gst_buffer_map (buf, map, GST_MAP_READ));
+  frame.format = SAM_PIXEL_RGBA;
+  frame.width = WIDTH;
+  frame.height = HEIGHT;
+  frame.plane[0] = map->data;
+  frame.stride[0] = 4 * WIDTH;
+  return frame;
+}
+
 static void
 run_detector (sam_detector * detector, struct sam_detections *found)
 {
@@ -36,15 +51,9 @@ run_detector (sam_detector * detector, struct sam_detections *found)
       HEIGHT);
   GstBuffer *buf = sam_harness_frame (h, 0);
   struct sam_error error = { "" };
-  struct sam_frame frame = SAM_FRAME_INIT;
   GstMapInfo map;
+  const struct sam_frame frame = map_frame (buf, &map);
 
-  fail_unless (gst_buffer_map (buf, &map, GST_MAP_READ));
-  frame.format = SAM_PIXEL_RGBA;
-  frame.width = WIDTH;
-  frame.height = HEIGHT;
-  frame.plane[0] = map.data;
-  frame.stride[0] = 4 * WIDTH;
   fail_unless (sam_detector_run (detector, &frame, found, &error) == SAM_OK,
       "%s", error.text);
   gst_buffer_unmap (buf, &map);
@@ -261,18 +270,12 @@ is_same (const GArray * a, const GArray * b)
 static sam_tracker *
 new_tracker (const struct sam_params *params, GstBuffer * buf)
 {
-  struct sam_frame frame = SAM_FRAME_INIT;
+  GstMapInfo map;
+  const struct sam_frame frame = map_frame (buf, &map);
   struct sam_result result = SAM_RESULT_INIT;
   struct sam_error error = { "" };
   sam_tracker *tracker = NULL;
-  GstMapInfo map;
 
-  fail_unless (gst_buffer_map (buf, &map, GST_MAP_READ));
-  frame.format = SAM_PIXEL_RGBA;
-  frame.width = WIDTH;
-  frame.height = HEIGHT;
-  frame.plane[0] = map.data;
-  frame.stride[0] = 4 * WIDTH;
   fail_unless (sam_tracker_open (&tracker, params, &error) == SAM_OK &&
       sam_tracker_step (tracker, &frame, NULL, &result, &error) == SAM_OK, "%s",
       error.text);
