@@ -13,7 +13,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
 from film import make_film
-from program import Page, Program
+from program import Page, Program, take_arguments
 
 PAUSE = 0.08  # s between two requests
 
@@ -67,4 +67,4 @@ async def main(build, seconds=15):
                       'frame_cpu_ms': round(1000 * frame_cpu, 1), 'preview_cpu_ms': round(1000 * (beside_cpu - beside * frame_cpu) / max(previews, 1), 1)}))
 
 
-asyncio.run(main(*sys.argv[1:]))
+asyncio.run(main(*take_arguments(__doc__)))

@@ -18,7 +18,7 @@ import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
 import chromium
-from program import Program, skip
+from program import Program, skip, take_arguments
 
 try:
     import gi
@@ -175,4 +175,4 @@ def main(build, looks=20, *keys):
 
 
 if __name__ == '__main__':
-    main(*sys.argv[1:])
+    main(*take_arguments(__doc__))

@@ -189,7 +189,6 @@ def read(folder):
 
 
 def main(build, seconds=60, python='python3', folder=None):
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
     import chromium
     from program import skip
     if not chromium.find() or subprocess.run([python, '-c', 'import torch, pycocotools']).returncode:
@@ -200,4 +199,9 @@ def main(build, seconds=60, python='python3', folder=None):
 
 
 if __name__ == '__main__':
-    read(sys.argv[2]) if sys.argv[1] == '--read' else main(*sys.argv[1:])
+    if sys.argv[1:2] == ['--read'] and len(sys.argv) == 3:  # by a Python that may lack what the page needs
+        read(sys.argv[2])
+    else:
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
+        from program import take_arguments
+        main(*take_arguments(__doc__))

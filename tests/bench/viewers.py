@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'live'))
 import chromium
 from film import DISC, make_film
 from outputs import start_client
-from program import Program, skip
+from program import Program, skip, take_arguments
 
 # Resolves to the ms from the next click to the first frame that shows red at the disc.
 CLICK = '''new Promise((resolve) => {
@@ -153,4 +153,4 @@ async def main(build, seconds=20, clicks=11):
 
 if not chromium.find():
     skip('there is no Chromium')
-asyncio.run(main(*sys.argv[1:]))
+asyncio.run(main(*take_arguments(__doc__)))

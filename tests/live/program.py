@@ -71,6 +71,14 @@ def get_path(build):
     return os.environ.get('LIVE_PROGRAM', f'{build}/pipelines/live/samtrack-live')
 
 
+def take_arguments(doc):
+    """Those of a bench, of which the first is a build folder; without one it ends with the usage that its text has, and status 2."""
+    if len(sys.argv) < 2 or not os.path.isfile(f'{sys.argv[1]}/build.ninja'):
+        print(doc[doc.index('usage: '):], file=sys.stderr)
+        sys.exit(2)
+    return sys.argv[1:]
+
+
 def get_environment(build):
     return dict(os.environ, GST_PLUGIN_PATH=f'{build}/gst', GST_REGISTRY_FORK='no')
 
