@@ -166,6 +166,8 @@ def main(build, n, seed):
         with Program(build, '--demo', f'gate=rtsp://127.0.0.1:{camera.port}/camera', cameras=2) as program:
             program.wait_for_frames('demo')
             asyncio.run(act(program, camera, rng, n))
+            camera.kill()  # the last one may send rubbish, of which not every frame can be shown
+            camera.start()
             viewers = [f'samtrack_viewers{{kind="{kind}"}}' for kind in ('page', 'webrtc', 'mjpeg', 'rtsp')]
             program.wait_for(lambda m: not any(m[v] for v in viewers), 'the end of all viewers', 60)
             watch_stream(program, rng)
