@@ -9,16 +9,16 @@ struct pool_keys_at {
     view dst, src;
     const int *num_rotated, *num_keys;
     int *counts;
-    int side, rows, src_rows, c, n; // rows: of dst
+    int side, whole; // whole: rows of the first map, where it stays
+    int rows, src_rows, c, n; // rows: of dst
     float shift;
 
     template <int N> __device__ void at(unsigned i) const
     {
         const int channel = i % c, row = i / c % rows, object = i / c / rows;
         const int rotated = num_rotated[object], half = side / 2;
-        const int means = rotated > side * side ? rotated / 4 : 0;
-        const int skipped = means ? rotated - means : 0;
-        const int held = min(num_keys[object] - skipped, rows);
+        const int means = rotated > side * side ? (rotated - 2 * whole) / 4 : 0;
+        const int held = min(num_keys[object] - 3 * means, rows);
         if (row == 0 && channel == 0) {
             counts[object] = held;
             counts[n + object] = means ? min(means, held) : held;
@@ -26,7 +26,9 @@ struct pool_keys_at {
         if (row >= held)
             return;
         const int map = row / (half * half), y = row / half % half, x = row % half;
-        const int from = row < means ? (map * side + 2 * y) * side + 2 * x : row + skipped;
+        const int other = row - means, behind = other < whole ? 0 : 4 * means;
+        const int cell = whole + (map * side + 2 * y) * side + 2 * x;
+        const int from = row < means ? cell : other + behind;
         const unsigned at = (unsigned) (object * src_rows + from) * c + channel;
         float v[N];
         load(v, src, at);
@@ -47,7 +49,8 @@ extern "C" void sam_pool_keys_cuda(struct sam_queue *q, const struct sam_pool_ke
     const unsigned c = p->src.c;
     const pool_keys_at f = { view_of(&p->dst), view_of(&p->src),
                              (const int *) p->num_rotated.data, (const int *) p->num_keys.data,
-                             (int *) p->counts.data, p->side, p->dst.w, p->src.w, (int) c,
+                             (int *) p->counts.data, p->side,
+                             p->between ? p->side * p->side : 0, p->dst.w, p->src.w, (int) c,
                              p->src.n, p->shift };
     each(q, "pool_keys", f, sam_count(&p->dst), by_four(&p->dst, c) && by_four(&p->src, c));
 }

@@ -90,7 +90,8 @@ struct sam_config {
     int iou_hidden;     // 256
 
     enum sam_pooling pooling;
-    int pooling_from; // side of the input, px, below which there is none
+    int pooling_from;     // side of the input, px, below which there is none
+    bool pooling_between; // not of the first map, a prompted frame's, nor of the youngest
 
     bool no_obj_embed_spatial; // SAM 2.1: absent objects mark their memory
     bool pointer_time;         // SAM 2.1: pointers carry a projected temporal code

@@ -156,9 +156,10 @@ static int read_pooling(struct sam_config *out, const struct sam_json *r)
     if (!known)
         return sam_json_wrong(r, "memory_pooling", "none, counted or shifted", v);
     const char *from = "memory_pooling_from";
-    if (!(v = sam_json_get(r, from)))
-        return SAM_OK;
-    const int status = sam_json_required(r, from, &out->pooling_from);
+    int status = sam_json_flag(r, "memory_pooling_between", &out->pooling_between);
+    if (status || !(v = sam_json_get(r, from)))
+        return status;
+    status = sam_json_required(r, from, &out->pooling_from);
     return status || out->pooling_from > 0 ? status : sam_json_wrong(r, from, "a side in px", v);
 }
 

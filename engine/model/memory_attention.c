@@ -123,12 +123,14 @@ void sam_memory_attention_load(struct sam_loader *l, const struct sam_config *co
 }
 
 // Rows that are left of max_keys where keys are pooled, at most: of one map all, of several a
-// quarter. Every map may have a pointer, and others have one, too.
+// quarter, but all of the first and the last where they stay. Every map may have a pointer, and
+// others have one, too.
 static int pooled_rows(const struct sam_config *c, int max_keys)
 {
     const int N = sam_grid(c) * sam_grid(c);
     const int pointers = (max_keys / N + SAM_MAX_POINTERS) * (c->d_model / c->mem_dim);
-    const int one = N + pointers, several = max_keys / 4 + pointers;
+    const int whole = c->pooling_between ? N + N / 2 : 0; // more than their quarters
+    const int one = N + pointers, several = max_keys / 4 + whole + pointers;
     const int most = one > several ? one : several;
     return most < max_keys ? most : max_keys;
 }
@@ -195,6 +197,7 @@ static void self_attention(struct sam_queue *q, const struct sam_memory_attentio
 // What a batch remembers. Where keys are pooled, `values` are.
 struct remembered {
     enum sam_pooling pooling;
+    bool between;
     struct sam_tensor values, keys, num_keys, num_rotated;
 };
 
@@ -207,7 +210,7 @@ static struct sam_tensor pool(struct sam_queue *q, const struct sam_memory_atten
     const struct sam_tensor counts = sam_view(s->pooled_counts, 2, 1, 1, src.n);
 
     pool_keys(q, .dst = dst, .src = src, .num_rotated = r->num_rotated, .num_keys = r->num_keys,
-              .counts = counts, .side = a->axis.w, .shift = shift);
+              .counts = counts, .side = a->axis.w, .shift = shift, .between = r->between);
     return dst;
 }
 
@@ -272,7 +275,8 @@ void sam_memory_attention_run(struct sam_queue *q, const struct sam_model *m,
     const struct sam_memory_attention *a = &m->attention;
     const int N = a->rope.w, d = a->rope.c;
     const struct sam_tensor x = sam_reshape(dst, dst.n, 1, N, d), first = sam_slice(x, 0);
-    struct remembered r = { m->config.pooling, values, keys, num_keys, num_rotated };
+    struct remembered r = { m->config.pooling, m->config.pooling_between,
+                            values, keys, num_keys, num_rotated };
     char name[40];
 
     if (r.pooling)

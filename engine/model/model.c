@@ -140,6 +140,8 @@ static uint64_t identity_of(const struct sam_config *c, uint64_t weights)
     sam_hash_add(&h, sizes, sizeof(sizes));
     if (c->pooling) // else the identity is what it was before there was any
         sam_hash_add(&h, &c->pooling, sizeof(c->pooling));
+    if (c->pooling && c->pooling_between)
+        sam_hash_add(&h, &c->pooling_between, sizeof(c->pooling_between));
     if (c->motion.weight > 0) // and of these
         sam_hash_add(&h, &c->motion, sizeof(c->motion));
     if (c->distractors.stride)

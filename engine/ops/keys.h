@@ -28,7 +28,8 @@ struct sam_rope_attention {
 // What is remembered, made fewer. The rows of src (n, 1, T, c) before num_rotated[n] are maps of
 // side x side positions, those from there to num_keys[n] are others.
 // More than one map: dst's rows are the means of the maps' cells of 2 x 2 positions, each plus
-// shift, then the others as they are. Else they are src's rows, as they are.
+// shift, then the others as they are. Else they are src's rows, as they are. between: the first map
+// and the last one are others, too, before those behind the maps: two maps are left as they are.
 // dst (n, 1, T', c): it holds the first T' of these rows; what is behind the last one is left as it
 // is. counts: I32 (2, 1, 1, n): how many rows it holds; how many of them are means, or all where
 // none is. num_rotated, num_keys: I32 (1, 1, 1, n), whole maps, and at least as many; side even.
@@ -37,6 +38,7 @@ struct sam_pool_keys {
     struct sam_tensor num_rotated, num_keys, counts;
     int side;
     float shift;
+    bool between;
 };
 
 #endif // SAM_OPS_KEYS_H

@@ -84,6 +84,7 @@ def good_files(f):
     for side in 64, 96, 2048:
         f.good(f'bf16-{side}.safetensors', model(m.config(image_size_bf16=side)), side_bf16=side)
     f.good('pooled-from.safetensors', model(m.config(memory_pooling='counted', memory_pooling_from=128)))
+    f.good('pooled-between.safetensors', model(m.config(memory_pooling='counted', memory_pooling_between=True)))
     for exact in False, True:
         f.good(f'exact-{exact}.safetensors', model(m.config(exact_maps=exact)))
     for channels, weight in (1, 0), (64, 3), (256, 2.5):
@@ -594,6 +595,7 @@ def config_files(f):
     bad('iou-text', "'memory_iou'|from 0 to 1|a string", memory_selection='present', memory_iou='half')
     bad('pooled-from-zero', "'memory_pooling_from'|a side in px|an integer", memory_pooling='counted', memory_pooling_from=0)
     bad('pooled-from-text', "'memory_pooling_from'|an integer|a string", memory_pooling='counted', memory_pooling_from='448')
+    bad('pooled-between', "'memory_pooling_between'|true or false|an integer", memory_pooling='counted', memory_pooling_between=1)
     bad('exact-number', "'exact_maps'|true or false|an integer", exact_maps=1)
     bad('exact-text', "'exact_maps'|true or false|a string", exact_maps='no')
     bad('selection-flag', "'memory_selection'|all, present or scored|true", memory_selection=True)

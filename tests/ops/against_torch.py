@@ -807,14 +807,16 @@ def pooled(c):
     """A memory attention's maps made fewer, and keys that count less, as a bias on scores."""
     side, channels, others = 4, 6, 3
     area = side * side
-    for maps, shift in ((1, 0.5), (3, 0), (2, 1.5)):
+    for maps, shift, between in ((1, 0.5, 0), (3, 0, 0), (2, 1.5, 0), (1, 0.5, 1), (2, 1.5, 1), (3, 0.5, 1), (5, 0, 1)):
         src = c.randn(1, 1, maps * area + others, channels)
         x = src[0, 0, :maps * area].reshape(maps, side, side, channels).permute(0, 3, 1, 2)
-        means = F.avg_pool2d(x, 2).permute(0, 2, 3, 1).reshape(-1, channels) + shift
-        rows = torch.cat((means if maps > 1 else src[0, 0, :area], src[0, 0, maps * area:]))
-        count, first = len(rows), len(means) if maps > 1 else len(rows)
+        pools = maps > (2 if between else 1)
+        ends = (x[:1], x[-1:]) if between and pools else () if pools else (x,)
+        means = F.avg_pool2d((x[1:-1] if between else x) if pools else x[:0], 2) + shift
+        rows = torch.cat([m.permute(0, 2, 3, 1).reshape(-1, channels) for m in (means, *ends)] + [src[0, 0, maps * area:]])
+        count, first = len(rows), len(means) * area // 4 if pools else len(rows)
         c.add('pool_keys', src=src, num_rotated=torch.tensor([maps * area]), num_keys=torch.tensor([maps * area + others]),
-              side=side, shift=shift, dst=rows[None, None],
+              side=side, shift=shift, between=between, dst=rows[None, None],
               counts=torch.tensor([count, first], dtype=torch.float32).reshape(2, 1, 1, 1))
     n, queries, keys, scale, rest = 2, 5, c.size(5, 200), 0.4, -1.25
     q, k, v = c.randn(n, 1, queries, 8), c.randn(n, 1, keys, 8), c.randn(n, 1, keys, 4)

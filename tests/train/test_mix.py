@@ -97,8 +97,13 @@ class Mix(unittest.TestCase):
         self.assertEqual(model.read(self.out)[0], SMALL | {"memory_pooling": "counted", "memory_pooling_from": 448})
         for side, kind in ((416, "none"), (448, "counted")):
             self.assertEqual(pooling.kind_of(model.sized(model.read(self.out)[0], side)), kind)
+        for word, wanted in (("yes", True), ("no", False)):
+            self.assertEqual(run("--out", self.out, "--pooling-between", word, self.out), (0, ""))
+            self.assertEqual(pooling.is_between(model.read(self.out)[0]), wanted)
+        config = {k: v for k, v in model.read(self.out)[0].items() if k != "memory_pooling_between"}
+        self.assertEqual(config, SMALL | {"memory_pooling": "counted", "memory_pooling_from": 448})
         self.assertEqual(run("--out", self.out, "--pooling-from", "0", self.out), (0, ""))
-        self.assertEqual(model.read(self.out)[0], SMALL | {"memory_pooling": "counted"})
+        self.assertEqual(model.read(self.out)[0], SMALL | {"memory_pooling": "counted", "memory_pooling_between": False})
         config = SMALL | {"memory_pooling": "some"}
         with self.assertRaisesRegex(model.ModelError, "memory_pooling 'some': wanted none, counted or shifted"):
             model.build(config)

@@ -98,8 +98,16 @@ class Engine(unittest.TestCase):
 
     def test_masks_are_the_same(self):
         print(f"seed {SEED}")
+        # Without pooling it is 8e-4, from the second map on; with the first and the last map whole, from the third.
+        self.compare({"memory_pooling": "counted"}, LITE, 1)
+        between = {"memory_pooling": "counted", "memory_pooling_between": True}
+        self.compare(between, LITE, 2)
+        self.compare(between, LITE | {"memory_pooling": "counted"}, 1)
+
+    def compare(self, pooling, other, alike):
+        """A network with `pooling` is the engine's; as `other` it is not, after the first `alike` frames that are tracked."""
         torch.manual_seed(SEED)
-        net = model.build(LITE | {"memory_pooling": "counted"})
+        net = model.build(LITE | pooling)
         with torch.no_grad():
             # The object is there in every frame, and memory counts.
             net.mask_decoder.pred_obj_score_head.proj_out.bias.fill_(8.0)
@@ -110,11 +118,11 @@ class Engine(unittest.TestCase):
             path = f"{folder}/m.safetensors"
             model.save(net, path)
             pooled, engine = self.of_torch(model.load(path)), self.of_engine(path, folder)
-            plain = self.of_torch(model.load(path, LITE))
+            plain = self.of_torch(model.load(path, other))
         for t in range(FRAMES):
-            # fp32 is seen to differ by 2e-5, since memory is rounded to bf16; without pooling it is 8e-4, from the second map on.
-            self.assertLess(far(pooled[t], engine[t]), 1e-4, f"frame {t}")
-            self.assertGreater(far(plain[t], engine[t]), 4e-4 if t > 1 else -1, f"frame {t}, not pooled")
+            # fp32 is seen to differ by 2e-5, since memory is rounded to bf16.
+            self.assertLess(far(pooled[t], engine[t]), 1e-4, f"{pooling}, frame {t}")
+            self.assertGreater(far(plain[t], engine[t]), 2e-4 if t > alike else -1, f"{pooling}, frame {t}, as {other}")
 
 
 class Training(unittest.TestCase):
@@ -127,9 +135,24 @@ class Training(unittest.TestCase):
         torch.testing.assert_close(found, torch.einsum("nij,nj->ni", spread, labels))
         self.assertEqual(pooling.pooled(labels[:, :64, None], 8).shape[1], 64)
 
-    def test_a_clip_is_learnt(self):
+    def test_the_first_and_the_last_stay(self):
         torch.manual_seed(SEED)
-        net = model.build(LITE | {"memory_pooling": "counted"})
+        maps = torch.rand(2, 4 * 64, 3)
+        means, whole = pooling.parted(maps, 8, True)
+        torch.testing.assert_close(means, pooling.pooled(maps[:, 64:192], 8))
+        torch.testing.assert_close(whole, torch.cat((maps[:, :64], maps[:, 192:]), 1))
+        for rows in (64, 128):
+            means, whole = pooling.parted(maps[:, :rows], 8, True)
+            self.assertEqual(means.shape[1], 0)
+            torch.testing.assert_close(whole, maps[:, :rows])
+
+    def test_a_clip_is_learnt(self):
+        for between in (False, True):
+            self.learn(LITE | {"memory_pooling": "counted", "memory_pooling_between": between})
+
+    def learn(self, config):
+        torch.manual_seed(SEED)
+        net = model.build(config)
         make = data.Generator(bank.Bank(bank.shared(bank.invent(SEED)), None, "cpu"), 128, "cpu")
         cost, _, _ = losses.follow(net, make(1, 4), "mask", carry=1.0)
         cost.backward()

@@ -216,7 +216,7 @@ def follow(net, clips, kind, affinity=0.5, corrected=None, own=0.5, carry=0.5, w
                 conditioned = model.attend(net, coarse, [(m[0], slot) for m, slot in memory], aged(pointers, now))
             remembered = torch.cat([m[1].flatten(1) for m, _ in memory], 1)
             if pooling.kind_of(net.samtrack) != "none":
-                remembered = pooling.pooled(remembered[..., None], size // 16)[..., 0]
+                remembered = pooling.pooled(remembered[..., None], size // 16, pooling.is_between(net.samtrack))[..., 0]
             certain = (sure[:, now].flatten(0, 1) > 0.9).float()
             total = total + carry * carried_cost(weights[0], remembered, labels[now], certain, alive)
             none, dense = model.no_points(net, b * o), model.dense_none(net, b * o)

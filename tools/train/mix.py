@@ -43,6 +43,7 @@ def arguments():
     p.add_argument("--selection", choices=("all", "present"), help="remember all frames, or only those with the object")
     p.add_argument("--pooling", choices=pooling.KINDS, help="whether attention to several maps of memory reads means of 2 x 2 positions")
     p.add_argument("--pooling-from", type=int, metavar="PX", help="the input side from which on it does; 0: any")
+    p.add_argument("--pooling-between", choices=("yes", "no"), help="whether the first map and the youngest stay whole")
     p.add_argument("--told", metavar="JSON", help="the curves that calibration.py --fit prints; {}: none, predictions are told as they are")
     p.add_argument("--exact-maps", choices=("yes", "no"), help="whether maps are multiplied in F32 where the precision is less")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
@@ -155,6 +156,8 @@ def main():
         if args.pooling_from is not None:
             config = {k: v for k, v in config.items() if k != "memory_pooling_from"}
             config |= {"memory_pooling_from": args.pooling_from} if args.pooling_from > 0 else {}
+        if args.pooling_between:
+            config = config | {"memory_pooling_between": args.pooling_between == "yes"}
         if args.told is not None:
             config = with_told(config, args.told)
         if args.exact_maps:

@@ -178,7 +178,7 @@ def build(config, layers=2):
         layer.cross_attn_image.k_proj = torch.nn.Linear(mem, dim)
         layer.cross_attn_image.v_proj = torch.nn.Linear(mem, dim)
         if pool_kind != "none":
-            pooling.install(layer.cross_attn_image, pool_kind, config["image_size"] // 16, plain_attention)
+            pooling.install(layer.cross_attn_image, config, plain_attention)
     if "target_model" in config:
         # Fitted by whiten.py; the losses do not see it.
         net.target_model = target_model(config["target_model"]["channels"], dim).requires_grad_(False)

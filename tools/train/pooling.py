@@ -3,7 +3,8 @@
 
 Where more than one map is remembered, keys (after their rotation) and values are the means of each map's cells of 2 x 2
 positions; those of pointers stay. "counted": a mean counts as the four keys that it stands for. "shifted": 2 ln 2 is added to
-every channel of a mean key instead.
+every channel of a mean key instead. With "memory_pooling_between" the first map and the last one, which is the youngest, stay
+as they are, and the means of the maps between come before them.
 """
 
 import math
@@ -21,22 +22,34 @@ def kind_of(config):
     return config.get("memory_pooling", "none") if config["image_size"] >= config.get("memory_pooling_from", 0) else "none"
 
 
-def pooled(x, side):
-    """Rows (..., maps * side^2, c) of maps as means of cells of 2 x 2 positions; those of a single map as they are."""
-    if x.shape[-2] <= side * side:
-        return x
-    cells = x.unflatten(-2, (-1, side // 2, 2, side // 2, 2))
-    return cells.mean((-4, -2)).flatten(-4, -2)
+def is_between(config):
+    """Whether the first and the last map are left as they are."""
+    return config.get("memory_pooling_between", False)
 
 
-def install(reader, kind, side, attention):
-    """Have cross attention `reader` pool maps of `side`^2 positions; `attention` is model.plain_attention()."""
+def parted(x, side, between):
+    """Rows (..., maps * side^2, c) of maps: (means of cells of 2 x 2 positions, rows that stay); no means of a single map."""
+    count = side * side
+    pooled = x[..., count:-count, :] if between else x if x.shape[-2] > count else x[..., :0, :]
+    whole = torch.cat((x[..., :count, :], x[..., -count:, :]), -2) if between and x.shape[-2] > count else x[..., pooled.shape[-2] :, :]
+    cells = pooled.unflatten(-2, (-1, side // 2, 2, side // 2, 2))
+    return cells.mean((-4, -2)).flatten(-4, -2), whole
+
+
+def pooled(x, side, between=False):
+    """What is read of rows of maps, in its order."""
+    return torch.cat(parted(x, side, between), -2)
+
+
+def install(reader, config, attention):
+    """Have cross attention `reader` of a network of `config` pool its maps; `attention` is model.plain_attention()."""
+    kind, side, between = kind_of(config), config["image_size"] // 16, is_between(config)
 
     def pool(x, pointers, shift=0.0):
         """(pooled rows of (n, 1, T, c), how many of them are means); `shift` is added to these."""
         maps, others = x.split((x.shape[2] - pointers, pointers), 2)
-        means = pooled(maps, side)
-        return torch.cat((means + shift if means is not maps else maps, others), 2), means.shape[2] * (means is not maps)
+        means, whole = parted(maps, side, between)
+        return torch.cat((means + shift, whole, others), 2), means.shape[2]
 
     def forward(self, query, key, value, position_embeddings, num_k_exclude_rope=0):
         q, k, v = (p(x) for p, x in zip((self.q_proj, self.k_proj, self.v_proj), (query, key, value)))
