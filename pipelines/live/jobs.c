@@ -3,6 +3,7 @@
 #include "answers.h"
 #include "journal.h"
 #include "objects_private.h"
+#include "refuse.h"
 #include "track.h"
 
 #include <gio/gio.h>
@@ -94,6 +95,7 @@ static void replace_names(Objects *objects, GHashTable *names)
 {
     GHashTableIter iter;
     gpointer id, name;
+    gchar *why = NULL;
 
     g_hash_table_remove_all(objects->names);
     g_hash_table_remove_all(objects->absences);
@@ -102,8 +104,10 @@ static void replace_names(Objects *objects, GHashTable *names)
         return;
     g_hash_table_iter_init(&iter, names);
     while (g_hash_table_iter_next(&iter, &id, &name))
-        if (g_utf8_strlen(name, -1) <= MAX_NAME)
+        if (check_name(name, MAX_NAME, "The name", &why))
             objects_set_name(objects, *(guint64 *) id, name);
+        else
+            g_clear_pointer(&why, g_free);
     g_hash_table_unref(names);
 }
 
@@ -326,10 +330,12 @@ static void set_up_save(Job *job, gchar *id, const gchar *title)
 
 void objects_save(Objects *objects, const gchar *title, ObjectsDone done, gpointer user)
 {
+    gchar *why = NULL;
     Job *job;
 
-    if (title && g_utf8_strlen(title, -1) > MAX_TITLE) {
-        done(0, "The name of the save has more than 64 characters.", user);
+    if (title && !check_name(title, MAX_TITLE, "The name of the save", &why)) {
+        done(0, why, user);
+        g_free(why);
         return;
     }
     if (is_too_busy(objects, done, user))

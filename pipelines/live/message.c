@@ -40,7 +40,8 @@ gboolean message_is_flat(const gchar *text, gsize bytes)
         const gchar c = text[i];
 
         if (quoted) {
-            i += c == '\\';
+            if (c == '\\' && ++i + 4 < bytes && !strncmp(text + i, "u0000", 5))
+                return FALSE; // a text would end there
             quoted = c != '"';
         } else if (c == '{' && !begun) {
             begun = TRUE;
@@ -232,7 +233,8 @@ gboolean request_parse(Request *request, const gchar *text, gsize bytes, gchar *
     memset(request, 0, sizeof *request);
     if (bytes > MESSAGE_MAX_BYTES || !g_utf8_validate(text, bytes, NULL) ||
         !message_is_flat(text, bytes))
-        return refuse_why(why, "The message is not a flat JSON object in UTF-8.");
+        return refuse_why(why, "The message is not a flat JSON object in UTF-8 without null "
+            "characters.");
     parser = json_parser_new_immutable();
     ok = json_parser_load_from_data(parser, text, bytes, NULL);
     root = ok ? json_parser_get_root(parser) : NULL;

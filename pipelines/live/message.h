@@ -51,7 +51,7 @@ gboolean request_parse(Request *request, const gchar *text, gsize bytes, gchar *
 void request_clear(Request *request);
 
 /* Whether it is one JSON object without another in it, and nothing beside it, as far as brackets
- * tell: others are not given to the parser. */
+ * tell, and no text holds a null character: others are not given to the parser. */
 gboolean message_is_flat(const gchar *text, gsize bytes);
 
 /* The following return texts that the caller owns. */

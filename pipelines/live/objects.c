@@ -4,6 +4,7 @@
 #include "answers.h"
 #include "journal.h"
 #include "objects_private.h"
+#include "refuse.h"
 #include "track.h"
 
 #include <stdlib.h>
@@ -305,10 +306,8 @@ guint64 objects_rename(Objects *objects, guint64 id, const gchar *name, gchar **
 {
     UndoStep *step;
 
-    if (g_utf8_strlen(name, -1) > MAX_NAME) {
-        *why = g_strdup_printf("The name has more than %d characters.", MAX_NAME);
+    if (!check_name(name, MAX_NAME, "The name", why))
         return 0;
-    }
     if (!objects_exists(objects, id)) {
         *why = g_strdup_printf("There is no object %" G_GUINT64_FORMAT ".", id);
         return 0;

@@ -11,6 +11,18 @@ gboolean refuse(GError **error, const gchar *format, ...)
     return FALSE;
 }
 
+gboolean check_name(const gchar *name, glong most, const gchar *what, gchar **why)
+{
+    const gchar *c;
+
+    if (g_utf8_strlen(name, -1) > most)
+        return refuse_why(why, "%s has more than %ld characters.", what, most);
+    for (c = name; *c; c = g_utf8_next_char(c))
+        if (g_unichar_iscntrl(g_utf8_get_char(c)))
+            return refuse_why(why, "%s has a control character, U+%04X.", what, g_utf8_get_char(c));
+    return TRUE;
+}
+
 gboolean refuse_why(gchar **why, const gchar *format, ...)
 {
     va_list rest;

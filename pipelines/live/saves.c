@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "saves.h"
 
+#include "refuse.h"
+
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -59,6 +61,7 @@ static Save *read_save(const gchar *folder, const gchar *camera, gchar *id)
     gchar *path = saves_get_path(folder, camera, id, "names");
     GKeyFile *file = g_key_file_new();
     Save *save = g_new0(Save, 1);
+    gchar *why = NULL;
     GStatBuf info;
 
     save->id = id;
@@ -72,10 +75,11 @@ static Save *read_save(const gchar *folder, const gchar *camera, gchar *id)
     if (!save->time && !g_stat(path, &info))
         save->time = info.st_mtime;
     if (!save->title || !g_utf8_validate(save->title, -1, NULL) ||
-        g_utf8_strlen(save->title, -1) > MAX_TITLE) {
+        !check_name(save->title, MAX_TITLE, "The name of the save", &why)) {
         g_free(save->title);
         save->title = g_strdup("");
     }
+    g_free(why);
     g_free(path);
     g_key_file_unref(file);
     return save;

@@ -4,6 +4,7 @@
 #include "journal.h"
 #include "message.h"
 #include "outline.h"
+#include "refuse.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -144,14 +145,8 @@ static void append_item(GString *text, const Zone *zone)
 
 static gboolean check_zone(const Zone *zone, gchar **why)
 {
-    const gchar *c;
-
-    for (c = zone->name; *c; c++)
-        if (g_ascii_iscntrl(*c)) {
-            *why = g_strdup("The name of a zone has a control character.");
-            return FALSE;
-        }
-    return outline_check(zone->points, !zone->is_line, zone->name, why);
+    return check_name(zone->name, 63, "The name of a zone", why) &&
+        outline_check(zone->points, !zone->is_line, zone->name, why);
 }
 
 /* The text for samzones; NULL and *why: it would be refused. */

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from program import Page, Program, check, skip
-from sockets_data import HANDSHAKE, REQUESTS, mutate
+from sockets_data import HANDSHAKE, NAMES, REQUESTS, mutate
 from viewer import Viewer
 
 try:
@@ -192,6 +192,31 @@ async def send_bad_messages(program, rng):
             check(e.rcvd is None or e.rcvd.code in (1009, 1002), f'a large message closes with {e.rcvd}')
 
 
+async def name_in_scripts(one, two, id_):
+    """Any script, up to 64 characters; not more, and none that would break a line, a log or a terminal."""
+    for text in NAMES:
+        name = (text * 64)[:64]
+        check((await two.ask('rename', id=id_, name=name))['type'] == 'done', f'the name {name} is refused')
+        await one.wait_for(lambda s, name=name: [o['name'] for o in s['objects']] == [name], f'the name {name} in the other page')
+        for n in (65, 1300):
+            reply = await two.ask('rename', id=id_, name=(text * n)[:n])
+            check(reply['type'] == 'refused' and 'more than 64' in reply['why'], f'{n} characters of {text} give {reply}')
+        try:  # more than a message may have
+            reply = await two.ask('rename', id=id_, name=(text * 10000)[:10000])
+            check(reply['type'] == 'refused', f'10000 characters of {text} give {reply}')
+        except websockets.ConnectionClosed:
+            await two.__aenter__()
+    for control in '\n\r\t\x1b\x7f\x85':
+        for request in {'op': 'rename', 'id': id_}, {'op': 'save'}:
+            reply = await two.ask(**request, name=f'a{control}b')
+            check(reply['type'] == 'refused' and f'U+{ord(control):04X}' in reply['why'], f'{control!r} in a name gives {reply}')
+    # The parser would end the text there.
+    await two.socket.send(f'{{"op":"rename","id":{id_},"name":"a\\u0000b"}}')
+    check('null' in (await two.take('refused'))['why'], 'a null character in a name is not refused')
+    await two.socket.send(f'{{"op":"rename","id":{id_},"name":"a\\\\u0000b"}}')
+    await one.wait_for(lambda s: [o['name'] for o in s['objects']] == ['a\\u0000b'], 'the name with a backslash')
+
+
 async def share(program):
     """Two pages see the same objects, and names stay the text that they are."""
     async with Page(program) as one, Page(program) as two:
@@ -202,7 +227,8 @@ async def share(program):
         name = '<img src=x onerror=alert(1)>"\'& \u2603'
         check((await two.ask('rename', id=id_, name=name))['type'] == 'done', 'renaming fails')
         await one.wait_for(lambda s: [o['name'] for o in s['objects']] == [name], 'the name in the other page')
-        check((await two.ask('rename', id=id_, name='y' * 65))['type'] == 'refused', 'a long name is not refused')
+        await name_in_scripts(one, two, id_)
+        check((await two.ask('rename', id=id_, name=name))['type'] == 'done', 'renaming fails')
         check((await one.ask('save'))['type'] == 'done', 'saving fails')
         replies = await asyncio.gather(one.ask('remove', id=id_), two.ask('remove', id=id_))
         types = sorted(r['type'] for r in replies)

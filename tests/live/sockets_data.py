@@ -13,6 +13,11 @@ REQUESTS = [
     {'op': 'ice', 'candidate': 'candidate:1 1 UDP 1 127.0.0.1 9 typ host', 'mline': 0}]
 
 
+# Arabic, Devanagari, Thai, Han, an emoji of several characters, marks upon marks, from the right to the left, markup.
+NAMES = ('\u0643\u0631\u0629', '\u0915\u094d\u0937\u093f', '\u0e25\u0e39\u0e01', '\u7403', '\U0001f469\u200d\U0001f467', 'o' + '\u0335' * 20, '\u202eabc',
+         '<b>"\\&\'')
+
+
 def mutate(text, rng):
     data = bytearray(text.encode())
     for _ in range(rng.randint(1, 6)):
