@@ -4,6 +4,7 @@
 #ifndef SAM_DEVICE_H
 #define SAM_DEVICE_H
 
+#include "device/places.h"
 #include "device/queue.h"
 
 // The comment of an entry that may be NULL says what queue.c does then.
@@ -49,6 +50,10 @@ struct sam_device {
     void (*forget)(struct sam_queue *q, void *record);
     // NULL: nothing overlaps.
     bool (*stop_overlap)(struct sam_queue *q);
+
+    // The list of those whose queues share processors with this one, see places.h. NULL, as a
+    // function and as its answer: each has scratch of its own.
+    struct sam_places_list *(*places)(const struct sam_queue *q);
 };
 
 // Options of a queue. to_plan: the queue only answers how much memory it would allocate; it

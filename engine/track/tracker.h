@@ -9,6 +9,7 @@
 #ifndef SAM_TRACKER_H
 #define SAM_TRACKER_H
 
+#include "device/places.h"
 #include "layout.h"
 #include "track/graphs/graphs.h"
 
@@ -79,7 +80,10 @@ struct sam_tracker {
     int batch; // objects run at once
 
     struct sam_layout mem;
-    void *scratch_block, *state_block, *host_block;
+    struct sam_places *places; // where scratch is taken from
+    int scratch_taken;         // times, nested: 0 between calls
+    void *scratch_block;       // the one that it has, or had last, over which scratch is laid
+    void *state_block, *host_block;
 
     uint64_t next_id;
     int64_t frame;      // the current one, or the one that is replayed; -1 before the first

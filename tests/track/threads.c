@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Eight trackers in eight threads give what one gives alone, to the last bit, however many
-// threads of the backend each has: most share those of the process.
+// threads of the backend each has: most share those of the process, and the scratch of as many
+// trackers as it may use processors, two at most here. Two of them spoil it after each frame.
+#define _GNU_SOURCE // sched_setaffinity
 #include <pthread.h>
+#include <sched.h>
 
 #include "scene.h"
 
@@ -10,6 +13,7 @@ enum { THREADS = 8, FRAMES = 8, PIXELS = 64 * 64 };
 struct run {
     const char *model;
     int threads; // of the backend
+    bool poison;
     float low_res[FRAMES][PIXELS];
     size_t count;
     int failed;
@@ -28,6 +32,7 @@ static void *play(void *arg)
 
     p.max_objects = 2;
     p.threads = run->threads;
+    p.poison = run->poison;
     run->failed = !s || sam_tracker_open(&t, &p, NULL) || sam_tracker_prompt(t, &prompt, &id, NULL);
     for (int f = 0; f < FRAMES && !run->failed; f++) {
         struct sam_result r = SAM_RESULT_INIT;
@@ -39,12 +44,27 @@ static void *play(void *arg)
     return NULL;
 }
 
+static void use_two_processors(void)
+{
+    cpu_set_t all, two;
+    int left = 2;
+
+    CPU_ZERO(&two);
+    if (sched_getaffinity(0, sizeof(all), &all))
+        return; // more processors than the set has
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all) && left-- > 0)
+            CPU_SET(i, &two);
+    expect(!sched_setaffinity(0, sizeof(two), &two), "two processors");
+}
+
 int main(int argc, char **argv)
 {
     static const int backend_threads[THREADS] = { 0, 0, 0, 0, 0, 2, 3, 7 };
     static struct run alone, run[THREADS];
     pthread_t thread[THREADS];
 
+    use_two_processors();
     alone.model = argv[1];
     alone.threads = 1;
     play(&alone);
@@ -52,6 +72,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++) {
         run[i].model = argv[1];
         run[i].threads = backend_threads[i];
+        run[i].poison = i < 2;
         pthread_create(&thread[i], NULL, play, &run[i]);
     }
     for (int i = 0; i < THREADS; i++) {

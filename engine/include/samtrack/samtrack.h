@@ -20,8 +20,8 @@
 //   sam_tracker_info() still work. The content of buffers that the failing call was to fill is
 //   undefined. A painter ends with SAM_EDEVICE.
 // - Threads. A tracker or a painter must be used by one thread at a time, not always the same
-//   one. Different trackers and painters are independent. The calls without a tracker or a
-//   painter may be made from any thread.
+//   one. Different trackers and painters are independent, but a call may wait for others' calls.
+//   The calls without a tracker or a painter may be made from any thread.
 // - Ownership. The library reads the caller's structs and memory during the call only, except
 //   what struct sam_params says about CUDA and the log.
 //
@@ -214,7 +214,7 @@ struct sam_params {
     int keep_stages;
 
     // Receives one line per event, in the form of an error's text, without newline. May be NULL.
-    // Called on the thread that made the call. It must not call into the same tracker. `log` and
+    // Called on the thread that made the call. It must not call into a tracker. `log` and
     // log_priv must be valid until the tracker is closed.
     void (*log)(void *log_priv, enum sam_log_level level, const char *line);
     void *log_priv;
@@ -241,7 +241,7 @@ struct sam_params {
 struct sam_plan {
     size_t size;           // sizeof(struct sam_plan), set by the caller
     size_t constant_bytes; // weights and tables; shared by trackers of one model on one device
-    size_t scratch_bytes;  // used within one step only
+    size_t scratch_bytes;  // used within one step only; shared where `threads` is 0
     size_t state_bytes;    // kept from frame to frame, for all objects
     size_t object_state_bytes;   // part of state_bytes that each object adds
     size_t object_host_bytes;    // part of object_state_bytes in host memory on every backend
@@ -559,7 +559,7 @@ SAM_API int sam_tracker_save(sam_tracker *t, const char *path, const void *note,
                              struct sam_error *error);
 
 // Receives the note of a file, valid during the call and aligned to 8 bytes. Non-zero refuses the
-// file. Must not call into the tracker.
+// file. Must not call into a tracker.
 typedef int sam_note_reader(void *priv, const void *note, size_t bytes);
 
 // Replace the state of a tracker by that of a file. From then on it gives the results that the
@@ -596,7 +596,7 @@ struct sam_info {
     const char *backend, *device, *precision;
     int threads, image_size, mask_side, logits_side, max_objects; // px: of mask_bits, of logits
     size_t bytes_planned; // total_bytes of the plan, and what was reserved since
-    size_t bytes_used;    // memory held now
+    size_t bytes_used;    // memory held now, with all of the scratch that it may share
     int64_t open_ns;      // time that sam_tracker_open() took, including the warm-up
     int64_t warm_ns;      // time of the warm-up, which records the CUDA graphs
     int graphs;           // CUDA graphs recorded at open

@@ -130,6 +130,12 @@ static void cpu_leave(struct sam_queue *q)
     sam_pool_end(sam_cpu(q)->pool);
 }
 
+static struct sam_places_list *cpu_places(const struct sam_queue *q)
+{
+    const struct sam_cpu *cpu = q->priv;
+    return sam_pool_places(cpu->pool);
+}
+
 static size_t cpu_workspace_bytes(const struct sam_queue *q)
 {
     const struct sam_cpu *cpu = q->priv;
@@ -145,6 +151,7 @@ const struct sam_device *sam_device_cpu(void)
         .workspace_bytes = cpu_workspace_bytes,
         .enter           = cpu_enter,
         .leave           = cpu_leave,
+        .places          = cpu_places,
     };
     return &device;
 }

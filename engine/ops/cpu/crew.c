@@ -36,6 +36,7 @@ struct sam_crew {
     struct key key;
     bool is_shared;
     int users; // of the shared one: under crews.lock
+    struct sam_places_list places; // of the shared one
     struct sam_crew *next;
 
     void (*serve)(void *boss, int thread);
@@ -106,6 +107,8 @@ static void destroy(struct sam_crew *c)
         pthread_join(c->helper[i].id, NULL);
         pthread_cond_destroy(&c->helper[i].hired);
     }
+    if (c->is_shared)
+        sam_places_list_end(&c->places);
     pthread_mutex_destroy(&c->lock);
     free(c->workspace);
     free(c);
@@ -160,6 +163,7 @@ static struct sam_crew *join_shared(void (*serve)(void *boss, int thread))
     if (!c && (c = create(key.threads, serve))) {
         c->key = key;
         c->is_shared = true;
+        sam_places_list_init(&c->places, c->threads);
         c->next = crews.first;
         crews.first = c;
     }
@@ -206,6 +210,11 @@ int sam_crew_count(int threads)
 int sam_crew_threads(const struct sam_crew *c)
 {
     return c->threads;
+}
+
+struct sam_places_list *sam_crew_places(struct sam_crew *c)
+{
+    return c->is_shared ? &c->places : NULL;
 }
 
 size_t sam_crew_bytes(const struct sam_crew *c)

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "device/places.h"
+
 struct sam_crew;
 
 enum { SAM_POOL_WORKSPACE = 4 << 20 }; // bytes of scratch each thread owns
@@ -22,6 +24,8 @@ void sam_crew_close(struct sam_crew **c);
 int sam_crew_count(int threads);
 int sam_crew_threads(const struct sam_crew *c);
 size_t sam_crew_bytes(const struct sam_crew *c);
+// Scratch of those that share a crew. NULL: nobody shares this one.
+struct sam_places_list *sam_crew_places(struct sam_crew *c);
 
 // A caller has work from begin to end.
 void sam_crew_begin(struct sam_crew *c);

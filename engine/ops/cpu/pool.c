@@ -264,6 +264,11 @@ size_t sam_pool_bytes(const struct sam_pool *p)
     return sizeof(*p) + SAM_POOL_WORKSPACE + sam_crew_bytes(p->crew);
 }
 
+struct sam_places_list *sam_pool_places(struct sam_pool *p)
+{
+    return sam_crew_places(p->crew);
+}
+
 void sam_pool_begin(struct sam_pool *p)
 {
     if (p->begun++ == 0)

@@ -16,6 +16,8 @@ struct sam_pool;
 struct sam_pool *sam_pool_open(int threads);
 void sam_pool_close(struct sam_pool **p);
 int sam_pool_threads(const struct sam_pool *p); // at most
+// Scratch of those that share its threads. NULL: nobody does.
+struct sam_places_list *sam_pool_places(struct sam_pool *p);
 size_t sam_pool_bytes(const struct sam_pool *p);
 
 // The pool has work from begin to end. They nest.

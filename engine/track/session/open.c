@@ -60,8 +60,8 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
     t->batch = sam_batch_size(&t->queue, c, t->params.max_objects);
     sam_layout_make(l, c, &t->queue, &t->limits, p, p->max_objects, t->batch, NULL, NULL, NULL);
     const size_t scratch = l->scratch_bytes, state = l->state_bytes, host = l->host_bytes;
-    t->scratch_block = sam_queue_alloc(&t->queue, scratch);
-    t->state_block = t->scratch_block ? sam_queue_alloc(&t->queue, state) : NULL;
+    t->places = sam_places_join(&t->queue, scratch);
+    t->state_block = t->places ? sam_queue_alloc(&t->queue, state) : NULL;
     t->host_block = t->state_block ? aligned_alloc(SAM_ALIGN, host) : NULL;
     const double left = t->host_block ? 0 : (double) sam_queue_memory_left(&t->queue);
     if (!t->host_block)
@@ -72,7 +72,7 @@ static int take_memory(struct sam_tracker *t, const struct sam_config *c, struct
             (double) (scratch + state + host) / mib, t->params.max_objects, c->image_size,
             (double) scratch / mib, (double) (state + host) / mib, left / mib);
     memset(t->host_block, 0, host);
-    sam_layout_make(l, c, &t->queue, &t->limits, p, p->max_objects, t->batch, t->scratch_block,
+    sam_layout_make(l, c, &t->queue, &t->limits, p, p->max_objects, t->batch, NULL,
                     t->state_block, t->host_block);
     if (l->host.poison)
         memset(l->host.poison, 0xff, SAM_POISON_BYTES);
@@ -107,13 +107,11 @@ static int open_model(struct sam_tracker *t, struct sam_error *error)
     return status;
 }
 
-// On an open queue.
-static int open_tracker(struct sam_tracker *t, struct sam_error *error)
+// As if it had seen nothing yet.
+static int begin_anew(struct sam_tracker *t, struct sam_error *error)
 {
-    int status = open_model(t, error);
+    int status;
 
-    if (status)
-        return status;
     sam_log(&t->queue.log, SAM_LOG_INFO, "%s: %s, %d px", t->file, t->model->config.variant,
             t->model->config.image_size); // of some a name alone tells it
     t->params.model_file = t->file;
@@ -136,6 +134,19 @@ static int open_tracker(struct sam_tracker *t, struct sam_error *error)
     t->graphs.replays = t->graphs.misses = 0;
     status = sam_queue_finish(&t->queue, error);
     t->warm_ns = sam_now() - began;
+    return status;
+}
+
+// On an open queue.
+static int open_tracker(struct sam_tracker *t, struct sam_error *error)
+{
+    int status = open_model(t, error);
+
+    if (status)
+        return status;
+    sam_scratch_take(t, false);
+    status = begin_anew(t, error);
+    sam_scratch_give(t);
     return status;
 }
 
@@ -188,7 +199,7 @@ void sam_tracker_close(sam_tracker **out)
         if (t->model)
             sam_model_close(&t->model);
         sam_graphs_forget(t);
-        sam_queue_free(&t->queue, t->scratch_block);
+        sam_places_part(&t->places, &t->queue);
         sam_queue_free(&t->queue, t->state_block);
         sam_queue_leave(&t->queue);
         sam_queue_close(&t->queue);

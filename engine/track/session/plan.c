@@ -223,14 +223,13 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->poison = poison ? sam_arena_bytes(a, SAM_POISON_BYTES) : NULL;
 }
 
-void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
-                     const struct sam_bank_limits *limits, const struct sam_params *p,
-                     int max_objects, int batch, void *scratch, void *state, void *host)
+void sam_layout_scratch(struct sam_layout *l, const struct sam_config *c,
+                        const struct sam_queue *q, const struct sam_bank_limits *limits,
+                        const struct sam_params *p, int max_objects, int batch, void *scratch)
 {
-    const enum sam_type type = sam_queue_type(q);
-    struct sam_arena a = { scratch, 0, 0 }, s = { state, 0, 0 }, h = { host, 0, 0 };
+    struct sam_arena a = { scratch, 0, 0 };
 
-    *l = (struct sam_layout) { 0 };
+    l->scratch = (struct sam_scratch) { 0 };
     // Told before the encoder runs, read behind it.
     l->scratch.sine = sam_arena_tensor(&a, SAM_F32, batch * sam_bank_max_pointers(limits), 1, 1,
                                        c->d_model);
@@ -241,12 +240,23 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     lay_out_shown(&l->scratch, c, p, max_objects, &a);
     sam_arena_release(&a, mark);
     lay_out_objects(&l->scratch, l->refine, c, q, limits, batch, &a);
+    l->scratch_bytes = a.peak;
+}
+
+void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
+                     const struct sam_bank_limits *limits, const struct sam_params *p,
+                     int max_objects, int batch, void *scratch, void *state, void *host)
+{
+    const enum sam_type type = sam_queue_type(q);
+    struct sam_arena s = { state, 0, 0 }, h = { host, 0, 0 };
+
+    *l = (struct sam_layout) { 0 };
+    sam_layout_scratch(l, c, q, limits, p, max_objects, batch, scratch);
     lay_out_state(&l->state, c, type, limits, max_objects, &l->scratch.encoder.input, &s);
     sam_refine_lay_out_state(l->refine, c, type, max_objects * sam_kept_each(limits), &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);
     lay_out_host(&l->host, c, limits, max_objects, batch, p->poison, &h);
     sam_refine_lay_out_host(l->refine, c, &h);
-    l->scratch_bytes = a.peak;
     l->state_bytes = s.peak;
     l->host_bytes = h.peak;
 }

@@ -9,12 +9,21 @@
 #include "base/sized.h"
 #include "track/tracker.h"
 
-// ---- tracker.c
+// ---- enter.c
 
 // Begin a public call: what is current for the thread is the tracker's until sam_leave(), which
 // must follow after SAM_OK and returns `status`.
 int sam_enter(struct sam_tracker *t, struct sam_error *error);
+// The same of a call that takes as long as a frame: where many trackers share processors, it waits
+// for its turn, and other calls go before it.
+int sam_enter_frame(struct sam_tracker *t, struct sam_error *error);
 int sam_leave(struct sam_tracker *t, int status);
+// The scratch of a tracker whose model is open, until it is given back. They nest.
+void sam_scratch_take(struct sam_tracker *t, bool hurries);
+void sam_scratch_give(struct sam_tracker *t);
+
+// ---- tracker.c
+
 // Wait for the device. The first failure of the queue ends the tracker: its state can no longer be
 // trusted.
 int sam_finish(struct sam_tracker *t, struct sam_error *error);
@@ -33,6 +42,11 @@ int sam_batch_size(const struct sam_queue *q, const struct sam_config *c, int ma
 void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const struct sam_queue *q,
                      const struct sam_bank_limits *limits, const struct sam_params *p,
                      int max_objects, int batch, void *scratch, void *state, void *host);
+
+// Scratch alone, over another block.
+void sam_layout_scratch(struct sam_layout *l, const struct sam_config *c,
+                        const struct sam_queue *q, const struct sam_bank_limits *limits,
+                        const struct sam_params *p, int max_objects, int batch, void *scratch);
 
 // Compute the plan for params and their opened model file, on an open queue.
 int sam_plan_make(struct sam_plan *plan, const struct sam_params *params,

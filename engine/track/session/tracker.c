@@ -13,33 +13,6 @@ const char *sam_version(void)
     return SAM_VERSION;
 }
 
-// ---- What is current for the calling thread, within each public call.
-
-static int check_alive(const struct sam_tracker *t, struct sam_error *error)
-{
-    if (!t)
-        return sam_fail(error, SAM_EINVAL, "tracker is NULL");
-    if (t->broken)
-        return sam_fail(error, t->broken, "the tracker failed before and must be closed: %s",
-                        t->broken_error.text);
-    return SAM_OK;
-}
-
-int sam_enter(struct sam_tracker *t, struct sam_error *error)
-{
-    const int status = check_alive(t, error);
-
-    if (!status)
-        sam_queue_enter(&t->queue);
-    return status;
-}
-
-int sam_leave(struct sam_tracker *t, int status)
-{
-    sam_queue_leave(&t->queue);
-    return status;
-}
-
 // ---- Objects.
 
 // While the tracker is being opened the status names the cause; later it is SAM_EDEVICE.
@@ -420,7 +393,7 @@ int sam_tracker_step(sam_tracker *t, const struct sam_frame *frame,
             return status;
         sam_sized_write(result, &none);
     }
-    status = sam_enter(t, error);
+    status = sam_enter_frame(t, error);
     return status ? status : sam_leave(t, run_step(t, frame, labels, result, error));
 }
 
