@@ -92,6 +92,18 @@ static inline bool is_absent_or_vector(const struct sam_tensor *t, int c)
         }                                                                                      \
     } while (0)
 
+// A frame with all of its planes.
+#define require_planes(f)                                                                      \
+    do {                                                                                       \
+        require((unsigned) (f)->format <= SAM_PIXEL_P010);                                     \
+        require((f)->width >= 1 && (f)->width <= SAM_MAX_SIDE);                                \
+        require((f)->height >= 1 && (f)->height <= SAM_MAX_SIDE);                              \
+        for (int i = 0; i < 3; i++) {                                                          \
+            const int row_bytes = sam_frame_row_bytes(f, i);                                   \
+            require(row_bytes == 0 || ((f)->plane[i] && (f)->stride[i] >= row_bytes));         \
+        }                                                                                      \
+    } while (0)
+
 // Likewise in a check that several fronts share, which expects the front's name in op.
 #define check_begin()                                                                          \
     do {                                                                                       \

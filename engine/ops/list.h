@@ -65,6 +65,7 @@
     op(letterbox,         cpu, cuda) \
     op(draw_masks,        cpu, cuda) \
     op(paint,             cpu, cuda) \
+    op(blur,              ref, cuda) \
     op(draw_edges,        cpu, cuda)
 
 #endif // SAM_LIST_H

@@ -506,17 +506,11 @@ void sam_op_fill_holes(struct sam_queue *q, const struct sam_fill_holes *p)
     q->ops->fill_holes(q, p);
 }
 
-// A frame whose planes an operation reads.
+// A frame whose colours an operation reads.
 #define require_frame(f)                                                                       \
     do {                                                                                       \
-        require((unsigned) (f)->format <= SAM_PIXEL_P010);                                     \
-        require((f)->width >= 1 && (f)->width <= SAM_MAX_SIDE);                                \
-        require((f)->height >= 1 && (f)->height <= SAM_MAX_SIDE);                              \
+        require_planes(f);                                                                     \
         require(sam_frame_colour_fits(f));                                                     \
-        for (int i = 0; i < 3; i++) {                                                          \
-            const int row_bytes = sam_frame_row_bytes(f, i);                                   \
-            require(row_bytes == 0 || ((f)->plane[i] && (f)->stride[i] >= row_bytes));         \
-        }                                                                                      \
     } while (0)
 
 void sam_op_preprocess(struct sam_queue *q, const struct sam_preprocess *p)
@@ -594,64 +588,4 @@ void sam_op_draw_edges(struct sam_queue *q, const struct sam_draw_edges *p)
     require(!f->on_device || sam_queue_has_own_memory(q));
     require(m->width == f->width && m->height == f->height);
     q->ops->draw_edges(q, p);
-}
-
-enum { FAR = 1 << 20 }; // px; so that sums of a few do not overflow
-
-bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p)
-{
-    if (p->x < -FAR || p->x > FAR || p->y < -FAR || p->y > FAR)
-        return false;
-    if (p->width < 0 || p->width > FAR || p->height < 0 || p->height > FAR ||
-        p->scale < SAM_PATCH_SHADES)
-        return false;
-    if (!p->scale || !p->width || !p->height)
-        return true;
-    if (p->scale > FAR || p->first < 0)
-        return false;
-    return p->first + (int64_t) sam_patch_words(p) * sam_patch_rows(p) <= o->num_words;
-}
-
-static int count_bad_patches(const struct sam_overlay *o)
-{
-    int bad = 0;
-    for (int i = 0; i < o->num_patches; i++)
-        bad += !sam_patch_fits(o, &o->patches[i]);
-    return bad;
-}
-
-void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
-{
-    static const struct sam_overlay none;
-    const struct sam_frame *f = &p->frame;
-    const struct sam_overlay *o = p->overlay ? p->overlay : &none;
-    const struct sam_labels *l = &o->labels;
-    const struct arg args[] = {
-        NUMBER(frame.format), NUMBER(frame.width), NUMBER(frame.height), NUMBER(frame.on_device),
-        { .name = "overlay.x", .number = o->x }, { .name = "overlay.y", .number = o->y },
-        { .name = "overlay.width", .number = o->width },
-        { .name = "overlay.height", .number = o->height },
-        { .name = "line_width", .number = o->line_width },
-        { .name = "patches", .number = o->num_patches }, END };
-    begin();
-    require(p->overlay);
-    require((unsigned) f->format <= SAM_PIXEL_P010);
-    require(f->width >= 1 && f->width <= SAM_MAX_SIDE);
-    require(f->height >= 1 && f->height <= SAM_MAX_SIDE);
-    require(!f->on_device == !sam_queue_has_own_memory(q));
-    for (int i = 0; i < 3; i++) {
-        const int row_bytes = sam_frame_row_bytes(f, i);
-        require(row_bytes == 0 || (f->plane[i] && f->stride[i] >= row_bytes));
-    }
-    require(o->x >= 0 && o->width >= 1 && o->x <= f->width - o->width);
-    require(o->y >= 0 && o->height >= 1 && o->y <= f->height - o->height);
-    require(!l->data || (l->width >= 1 && l->width <= SAM_MAX_SIDE));
-    require(!l->data || (l->height >= 1 && l->height <= SAM_MAX_SIDE && l->stride >= l->width));
-    require(!l->data || !l->on_device || sam_queue_has_own_memory(q));
-    require(o->line_width >= 0 && o->line_width <= SAM_MAX_LINE);
-    require(o->num_patches >= 0 && o->num_patches <= SAM_MAX_PATCHES);
-    require(!o->num_patches || o->patches);
-    require(o->num_words >= 0 && (!o->num_words || o->bits));
-    require(count_bad_patches(o) == 0);
-    q->ops->paint(q, p);
 }

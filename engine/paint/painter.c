@@ -14,6 +14,7 @@ enum { WORK_BYTES = 256 << 10 };
 
 struct sam_painter {
     struct sam_queue queue;
+    struct sam_tensor means; // room for covers
     int broken; // the status of the failure that ended it
     struct sam_error broken_error;
 };
@@ -59,9 +60,27 @@ static int check_overlay(struct sam_queue *q, const struct sam_frame *f,
     return check_patches(o, error);
 }
 
-// Copy the caller's frame, and check both.
-static int check(sam_painter *p, struct sam_frame *f, const struct sam_frame *given,
-                 const struct sam_overlay *o, struct sam_error *error)
+static int check_cover(const struct sam_frame *f, const struct sam_cover *c,
+                       struct sam_error *error)
+{
+    if (c->x < 0 || c->y < 0 || c->width < 1 || c->height < 1 || c->x > f->width - c->width ||
+        c->y > f->height - c->height)
+        return sam_fail(error, SAM_EINVAL,
+                        "cover: an area of %d x %d px at (%d, %d) is not inside a frame of %d x %d "
+                        "px", c->width, c->height, c->x, c->y, f->width, f->height);
+    if (!c->map || c->stride < c->width)
+        return sam_fail(error, SAM_EINVAL,
+                        "cover: map is %p with a stride of %d bytes, expected at least %d",
+                        (const void *) c->map, c->stride, c->width);
+    if (c->cell < SAM_MIN_CELL || c->cell > SAM_MAX_CELL)
+        return sam_fail(error, SAM_EINVAL, "cover: cell is %d px, expected %d to %d", c->cell,
+                        SAM_MIN_CELL, SAM_MAX_CELL);
+    return SAM_OK;
+}
+
+// Copy the caller's frame, and check it.
+static int take_frame(sam_painter *p, struct sam_frame *f, const struct sam_frame *given,
+                      struct sam_error *error)
 {
     struct sam_queue *q = &p->queue;
     int status;
@@ -72,25 +91,30 @@ static int check(sam_painter *p, struct sam_frame *f, const struct sam_frame *gi
         return sam_fail(error, SAM_EINVAL,
                         "frame: it is in host memory, but the backend '%s' paints in the device's",
                         sam_queue_backend(q));
-    return check_overlay(q, f, o, error);
+    return SAM_OK;
 }
 
 // All there is to run, once, on a few pixels: the first frame costs what the thousandth costs.
 static int warm_up(sam_painter *p, struct sam_error *error)
 {
     const struct sam_patch patch = { .width = 1, .height = 1, .colour = 0xff000000 };
-    uint8_t *memory = sam_queue_alloc(&p->queue, 256);
+    uint8_t *memory = sam_queue_alloc(&p->queue, 512);
 
     if (!memory)
-        return sam_fail(error, SAM_ENOMEM, "out of memory: cannot allocate 256 bytes to paint");
-    for (int i = 0; i <= SAM_PIXEL_P010; i++)
+        return sam_fail(error, SAM_ENOMEM, "out of memory: cannot allocate 512 bytes to paint");
+    for (int i = 0; i <= SAM_PIXEL_P010; i++) {
+        const struct sam_frame f = { .format = (enum sam_pixel_format) i, .width = 2, .height = 2,
+                                     .stride = { 16, 16, 16 },
+                                     .plane = { memory, memory + 64, memory + 128 },
+                                     .on_device = sam_queue_has_own_memory(&p->queue) };
         sam_op_paint(&p->queue, &(struct sam_paint) {
-            .frame = { .format = (enum sam_pixel_format) i, .width = 2, .height = 2,
-                       .stride = { 16, 16, 16 },
-                       .plane = { memory, memory + 64, memory + 128 },
-                       .on_device = sam_queue_has_own_memory(&p->queue) },
-            .overlay = &(struct sam_overlay) { .width = 2, .height = 2, .num_patches = 1,
-                                               .patches = &patch } });
+            f, &(struct sam_overlay) { .width = 2, .height = 2, .num_patches = 1,
+                                       .patches = &patch } });
+        sam_op_blur(&p->queue, &(struct sam_blur) {
+            f, &(struct sam_cover) { .width = 2, .height = 2, .map = (const uint8_t[4]) { 1 },
+                                     .stride = 2, .cell = SAM_MIN_CELL },
+            { memory + 256, SAM_I32, 1, 1, 1, 16 } });
+    }
     const int status = sam_queue_finish(&p->queue, error);
     sam_queue_free(&p->queue, memory);
     return status;
@@ -130,21 +154,70 @@ void sam_painter_close(sam_painter **out)
 
     if (!p)
         return;
+    if (p->means.data) {
+        sam_queue_enter(&p->queue);
+        sam_queue_free(&p->queue, p->means.data);
+        sam_queue_leave(&p->queue);
+    }
     sam_queue_close(&p->queue);
     free(p);
     *out = NULL;
 }
 
 // Room for what comes from the host. If the device fails meanwhile, the queue keeps the failure.
-static int make_room(sam_painter *p, const struct sam_overlay *o, struct sam_error *error)
+static int make_room(sam_painter *p, size_t bytes, struct sam_error *error)
+{
+    const int status = sam_queue_reserve(&p->queue, bytes + 2 * SAM_ALIGN, error);
+
+    return p->queue.status ? SAM_OK : status;
+}
+
+static size_t overlay_bytes(const struct sam_overlay *o)
 {
     const struct sam_labels *l = &o->labels;
     const size_t map = l->data && !l->on_device ? (size_t) l->width * l->height : 0;
-    const size_t list = (size_t) o->num_patches * sizeof(*o->patches) +
-                        (size_t) o->num_words * sizeof(*o->bits);
-    const int status = sam_queue_reserve(&p->queue, map + list + 2 * SAM_ALIGN, error);
 
-    return p->queue.status ? SAM_OK : status;
+    return map + (size_t) o->num_patches * sizeof(*o->patches) +
+           (size_t) o->num_words * sizeof(*o->bits);
+}
+
+// Room for the means of any cover of such frames.
+static int make_means(sam_painter *p, const struct sam_blur *blur, struct sam_error *error)
+{
+    const struct sam_cover whole = { .width = blur->frame.width, .height = blur->frame.height,
+                                     .cell = blur->cover->cell };
+    const int numbers = sam_blur_numbers(&(struct sam_blur) { blur->frame, &whole, p->means });
+
+    if (p->means.c >= numbers)
+        return SAM_OK;
+    sam_queue_free(&p->queue, p->means.data);
+    p->means = (struct sam_tensor) { NULL, SAM_I32, 1, 1, 1, 0 };
+    p->means.data = sam_queue_alloc(&p->queue, (size_t) numbers * sizeof(int32_t));
+    if (!p->means.data && !p->queue.status)
+        return sam_fail(error, SAM_ENOMEM,
+                        "out of memory: cannot allocate %zu bytes for means of cells of %d px",
+                        (size_t) numbers * sizeof(int32_t), whole.cell);
+    p->means.c = numbers;
+    return SAM_OK;
+}
+
+static int check_open(const sam_painter *p, struct sam_error *error)
+{
+    if (!p)
+        return sam_fail(error, SAM_EINVAL, "painter is NULL");
+    if (p->broken)
+        return sam_fail(error, SAM_EDEVICE, "the painter failed before and must be closed: %s",
+                        p->broken_error.text);
+    return SAM_OK;
+}
+
+// Wait for what was painted.
+static int finish(sam_painter *p, struct sam_error *error)
+{
+    p->broken = sam_queue_finish(&p->queue, &p->broken_error);
+    if (p->broken && error)
+        *error = p->broken_error;
+    return p->broken ? SAM_EDEVICE : SAM_OK;
 }
 
 int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
@@ -154,23 +227,41 @@ int sam_painter_draw(sam_painter *p, const struct sam_frame *frame,
     struct sam_overlay drawn;
     int status;
 
-    if (!p)
-        return sam_fail(error, SAM_EINVAL, "painter is NULL");
-    if (p->broken)
-        return sam_fail(error, SAM_EDEVICE, "the painter failed before and must be closed: %s",
-                        p->broken_error.text);
-    if ((status = sam_sized_read(&drawn, sizeof(drawn), sizeof(drawn), overlay, "overlay", error)))
+    if ((status = check_open(p, error)) ||
+        (status = sam_sized_read(&drawn, sizeof(drawn), sizeof(drawn), overlay, "overlay", error)))
         return status;
     sam_queue_enter(&p->queue);
-    status = p->queue.status ? SAM_OK : check(p, &own, frame, &drawn, error);
-    if (!status && !p->queue.status)
-        status = make_room(p, &drawn, error);
+    if (!p->queue.status && !(status = take_frame(p, &own, frame, error)) &&
+        !(status = check_overlay(&p->queue, &own, &drawn, error)) && !p->queue.status)
+        status = make_room(p, overlay_bytes(&drawn), error);
     if (!status) {
         sam_op_paint(&p->queue, &(struct sam_paint) { own, &drawn });
-        p->broken = sam_queue_finish(&p->queue, &p->broken_error);
-        status = p->broken ? SAM_EDEVICE : SAM_OK;
-        if (status && error)
-            *error = p->broken_error;
+        status = finish(p, error);
+    }
+    sam_queue_leave(&p->queue);
+    return status;
+}
+
+int sam_painter_cover(sam_painter *p, const struct sam_frame *frame, const struct sam_cover *cover,
+                      struct sam_error *error)
+{
+    struct sam_cover own;
+    struct sam_blur blur = { .cover = &own };
+    int status;
+
+    if ((status = check_open(p, error)) ||
+        (status = sam_sized_read(&own, sizeof(own), sizeof(own), cover, "cover", error)))
+        return status;
+    sam_queue_enter(&p->queue);
+    if (!p->queue.status && !(status = take_frame(p, &blur.frame, frame, error)) &&
+        !(status = check_cover(&blur.frame, &own, error)) && !p->queue.status)
+        status = make_room(p, (size_t) own.width * own.height, error);
+    if (!status && !p->queue.status)
+        status = make_means(p, &blur, error);
+    if (!status) {
+        blur.room = p->means;
+        sam_op_blur(&p->queue, &blur);
+        status = finish(p, error);
     }
     sam_queue_leave(&p->queue);
     return status;

@@ -374,12 +374,35 @@ draw_shades (GstSamHide * self, guint32 colour, struct sam_patch *patch)
   overlay->num_words = words * a->h;
 }
 
+static gboolean
+change_on_gpu (GstSamHide * self, const GstSamEffect * effect, GstBuffer * buf,
+    const GstVideoInfo * info, GstSamPainter * gpu, gchar ** why)
+{
+  const GstSamCoverage *c = &self->coverage;
+  const GstSamRect *a = &c->area;
+  struct sam_cover cover = SAM_COVER_INIT;
+  struct sam_patch patch;
+
+  if (effect->kind == GST_SAM_EFFECT_SOLID) {
+    draw_shades (self, effect->colour, &patch);
+    return gst_sam_painter_draw_on_gpu (gpu, &self->drawing, buf, info, why);
+  }
+  cover.x = a->x;
+  cover.y = a->y;
+  cover.width = a->w;
+  cover.height = a->h;
+  cover.map = c->map + (gsize) a->y * c->width + a->x;
+  cover.stride = c->width;
+  cover.cell = effect->cell;
+  cover.smooth = effect->kind == GST_SAM_EFFECT_BLUR;
+  return gst_sam_painter_cover_on_gpu (gpu, &cover, buf, info, why);
+}
+
 gboolean
 gst_sam_hide_frame_on_gpu (GstSamHide * self, const GstSamHideStyle * style,
     GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
     GstSamReport * report, GstSamPainter * gpu, gchar ** why)
 {
-  struct sam_patch patch;
   GstSamEffect effect;
 
   if (!prepare_on_gpu (self, info)) {
@@ -392,6 +415,5 @@ gst_sam_hide_frame_on_gpu (GstSamHide * self, const GstSamHideStyle * style,
   if (!self->coverage.area.w)
     return TRUE;
   get_effect (self, style, info, &effect);
-  draw_shades (self, effect.colour, &patch);
-  return gst_sam_painter_draw_on_gpu (gpu, &self->drawing, buf, info, why);
+  return change_on_gpu (self, &effect, buf, info, gpu, why);
 }

@@ -110,27 +110,57 @@ gst_sam_painter_draw (GstSamPainter * self, GstSamDrawing * drawing,
   return status == SAM_OK;
 }
 
+static gboolean
+map_on_gpu (GstSamPainter * self, GstBuffer * buf, const GstVideoInfo * info,
+    GstVideoFrame * frame, struct sam_frame *view, gchar ** why)
+{
+  const GstMapFlags flags = gst_sam_cuda_prepare (buf, self->context, why);
+
+  if (!flags || !gst_sam_frame_map (frame, info, buf,
+          flags | GST_MAP_READWRITE, why))
+    return FALSE;
+  gst_sam_cuda_sync (buf);
+  gst_sam_frame_describe (view, frame);
+  view->on_device = TRUE;
+  return TRUE;
+}
+
 gboolean
 gst_sam_painter_draw_on_gpu (GstSamPainter * self, GstSamDrawing * drawing,
     GstBuffer * buf, const GstVideoInfo * info, gchar ** why)
 {
   struct sam_frame view;
   GstVideoFrame frame;
-  GstMapFlags flags;
   gboolean ok;
 
   if (!self->painter)           /* it failed at the meta before */
     return FALSE;
-  flags = gst_sam_cuda_prepare (buf, self->context, why);
-  if (!flags || !gst_sam_frame_map (&frame, info, buf,
-          flags | GST_MAP_READWRITE, why))
+  if (!map_on_gpu (self, buf, info, &frame, &view, why))
     return FALSE;
-  gst_sam_cuda_sync (buf);
-  gst_sam_frame_describe (&view, &frame);
-  view.on_device = TRUE;
   ok = gst_sam_painter_draw (self, drawing, &view, why);
   gst_video_frame_unmap (&frame);
   if (!ok)
     sam_painter_close (&self->painter);
   return ok;
+}
+
+gboolean
+gst_sam_painter_cover_on_gpu (GstSamPainter * self,
+    const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
+    gchar ** why)
+{
+  struct sam_error error;
+  struct sam_frame view;
+  GstVideoFrame frame;
+  int status;
+
+  if (!map_on_gpu (self, buf, info, &frame, &view, why))
+    return FALSE;
+  status = sam_painter_cover (self->painter, &view, cover, &error);
+  gst_video_frame_unmap (&frame);
+  if (status == SAM_OK)
+    return TRUE;
+  *why = g_strdup (error.text);
+  sam_painter_close (&self->painter);
+  return FALSE;
 }

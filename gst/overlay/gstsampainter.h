@@ -4,6 +4,8 @@
 
 #include "gstsamdrawing.h"
 
+#include <samtrack/cover.h>
+
 G_BEGIN_DECLS
 
 /**
@@ -38,6 +40,11 @@ gboolean gst_sam_painter_draw (GstSamPainter * self, GstSamDrawing * drawing,
  * FALSE and sets *why on failure, which closes the painter. */
 gboolean gst_sam_painter_draw_on_gpu (GstSamPainter * self,
     GstSamDrawing * drawing, GstBuffer * buf, const GstVideoInfo * info,
+    gchar ** why);
+
+/* The same of what a cover hides. */
+gboolean gst_sam_painter_cover_on_gpu (GstSamPainter * self,
+    const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
     gchar ** why);
 
 G_END_DECLS

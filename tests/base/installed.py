@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-HEADERS = {'samtrack.h', 'answers.h', 'detector.h', 'likes.h', 'seed.h', 'trunk.h', 'version.h'}
+HEADERS = {'samtrack.h', 'answers.h', 'cover.h', 'detector.h', 'likes.h', 'seed.h', 'trunk.h', 'version.h'}
 ELEMENTS = {'libgstsamtrack.so': ['samtrack', 'samoverlay'], 'libgstsamscene.so': ['samscene']}
 VERSION_C = '''
 #include <samtrack/samtrack.h>

@@ -24,6 +24,7 @@ trap 'rm -rf "$tmp"' EXIT
 cat > "$tmp/use.c" << 'END'
 #include <samtrack/samtrack.h>
 #include <samtrack/answers.h>
+#include <samtrack/cover.h>
 #include <samtrack/likes.h>
 #include <samtrack/trunk.h>
 
@@ -37,7 +38,7 @@ int main(void)
     return status;
 }
 END
-printf '#include <samtrack/%s.h>\n' answers likes trunk > "$tmp/include.c"
+printf '#include <samtrack/%s.h>\n' answers cover likes trunk > "$tmp/include.c"
 include="-I$engine/include -I$built/include"
 "$@" -std=c11 $strict $include "$tmp/use.c"
 "$@" -std=c99 $strict $include "$tmp/use.c"

@@ -301,6 +301,13 @@ static void cost_paint(const struct sam_queue *q, const struct sam_paint *p)
     now.read = 3.0 * p->frame.width * p->frame.height;
 }
 
+static void cost_blur(const struct sam_queue *q, const struct sam_blur *p)
+{
+    (void) q;
+    now.read = 4.0 * p->cover->width * p->cover->height;
+    now.written = 1.5 * p->cover->width * p->cover->height;
+}
+
 // ---- all of it
 
 // The first two tensors of most contracts are the result and what it is made of.

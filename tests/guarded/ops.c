@@ -255,6 +255,26 @@ static void guarded_draw_edges(struct sam_queue *q, const struct sam_draw_edges 
     guarded_push(q, s);
 }
 
+static void guarded_blur(struct sam_queue *q, const struct sam_blur *p)
+{
+    const struct sam_cover *c = p->cover;
+    const size_t map = (size_t) c->width * c->height;
+    struct room room;
+    struct guarded_step *s = step_of("blur", run_blur, p, sizeof(*p),
+                                     padded(sizeof(*c)) + padded(map), &room);
+
+    guarded_not_recorded(q, "a cover of the host's");
+    guarded_check_room(q, "blur", map);
+    struct sam_cover *own = keep(&room, c, sizeof(*c));
+    ((struct sam_blur *) s->args)->cover = own;
+    for (int y = 0; y < c->height; y++)
+        memcpy(room.next + (size_t) y * c->width, c->map + (size_t) y * c->stride,
+               (size_t) c->width);
+    own->map = room.next;
+    own->stride = c->width;
+    guarded_push(q, s);
+}
+
 static void guarded_paint(struct sam_queue *q, const struct sam_paint *p)
 {
     const struct sam_overlay *o = p->overlay;

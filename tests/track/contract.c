@@ -7,6 +7,7 @@
 
 #include <samtrack/answers.h>
 
+#include "samtrack/cover.h"
 #include "scene.h"
 
 static void expect_refused(int status, const char *words, const struct sam_error *e, int line)
@@ -82,6 +83,7 @@ static void check_null(sam_tracker *t)
     refused("out is NULL", sam_painter_open(NULL, &params, &error));
     refused("params is NULL", sam_painter_open(&painter, NULL, &error));
     refused("painter is NULL", sam_painter_draw(NULL, scene_draw(&s, 0), NULL, &error));
+    refused("painter is NULL", sam_painter_cover(NULL, scene_draw(&s, 0), NULL, &error));
     expect(!painter, "a failed open leaves a painter");
     sam_tracker_close(NULL);
     sam_tracker_close(&(sam_tracker *) { NULL });

@@ -2,6 +2,8 @@
 // A painter alone: what it makes of a few pixels, counted by hand, and what it refuses.
 #include "scene.h"
 
+#include "samtrack/cover.h"
+
 enum { W = 6, H = 4 };
 
 static void refused(sam_painter *p, const struct sam_frame *f, const struct sam_overlay *o,
@@ -60,6 +62,90 @@ static void check_refusals(sam_painter *p, struct sam_frame frame, struct sam_ov
     refused(NULL, &frame, &overlay, "painter is NULL", __LINE__);
 }
 
+static void refused_cover(sam_painter *p, const struct sam_frame *f, const struct sam_cover *c,
+                          const char *words)
+{
+    struct sam_error error = { "" };
+    const int status = sam_painter_cover(p, f, c, &error);
+
+    expect(status == SAM_EINVAL, "status %d, expected %d (%s)", status, SAM_EINVAL, error.text);
+    expect(strstr(error.text, words) && !strchr(error.text, '\n'), "'%s' does not say '%s'",
+           error.text, words);
+}
+
+#define bad_cover(words, change)                                                               \
+    do {                                                                                       \
+        struct sam_cover c = cover;                                                            \
+        change;                                                                                \
+        refused_cover(p, frame, &c, words);                                                    \
+    } while (0)
+
+static void check_cover_refusals(sam_painter *p, const struct sam_frame *frame)
+{
+    static const uint8_t map[H][W] = { { 1 } };
+    struct sam_cover cover = SAM_COVER_INIT;
+
+    cover.width = cover.stride = W, cover.height = H;
+    cover.map = map[0];
+    cover.cell = 8;
+    bad_cover("an area of 6 x 4 px at (1, 0) is not inside a frame of 6 x 4 px", c.x = 1);
+    bad_cover("an area of 6 x 4 px at (0, -1)", c.y = -1);
+    bad_cover("an area of 0 x 4 px", c.width = 0);
+    bad_cover("an area of 6 x 2147483647 px", c.height = INT32_MAX);
+    bad_cover("with a stride of 5 bytes, expected at least 6", c.stride = 5);
+    bad_cover("cover: map is", c.map = NULL);
+    bad_cover("cell is 7 px, expected 8 to 256", c.cell = 7);
+    bad_cover("cell is 257 px", c.cell = 257);
+    bad_cover("cover: size is 0, expected", c.size = 0);
+    refused_cover(p, NULL, &cover, "frame is NULL");
+    refused_cover(p, frame, NULL, "cover is NULL");
+    refused_cover(NULL, frame, &cover, "painter is NULL");
+}
+
+// One cell of 8 px holds the frame: its upper half is 10, its lower one 13, the mean 11.5, so 12.
+static void check_cover(sam_painter *p)
+{
+    static const uint8_t map[H * W] = { 1, 0, [2 ... H * W - 1] = 255 };
+    uint8_t pixels[H * W * 4];
+    const struct sam_frame frame = { sizeof(frame), .format = SAM_PIXEL_RGBA, .width = W,
+                                     .height = H, .plane = { pixels }, .stride = { W * 4 } };
+    struct sam_cover cover = SAM_COVER_INIT;
+    struct sam_error error = { "" };
+
+    for (int i = 0; i < H * W * 4; i++)
+        pixels[i] = i < H * W * 2 ? 10 : 13;
+    cover.width = cover.stride = W, cover.height = H;
+    cover.map = map;
+    cover.cell = 8;
+    expect(!sam_painter_cover(p, &frame, &cover, &error), "%s", error.text);
+    for (int i = 0; i < H * W * 4; i++) {
+        const bool stays = i / 4 == 1 || i % 4 == 3;
+        expect(pixels[i] == (!stays ? 12 : i < H * W * 2 ? 10 : 13), "byte %d is %d", i, pixels[i]);
+    }
+}
+
+// A frame of more cells than any before, whose columns are 0 and 1 in turn: 0.5 is 1.
+static void check_wide_cover(sam_painter *p)
+{
+    enum { WIDE = 2400, HIGH = 32 };
+    static uint8_t pixels[WIDE * HIGH], map[WIDE * HIGH];
+    const struct sam_frame frame = { sizeof(frame), .format = SAM_PIXEL_GRAY8, .width = WIDE,
+                                     .height = HIGH, .plane = { pixels }, .stride = { WIDE } };
+    struct sam_cover cover = SAM_COVER_INIT;
+    struct sam_error error = { "" };
+
+    for (int i = 0; i < WIDE * HIGH; i++)
+        pixels[i] = i % 2;
+    memset(map, 255, sizeof(map));
+    cover.width = cover.stride = WIDE, cover.height = HIGH;
+    cover.map = map;
+    cover.cell = 8;
+    cover.smooth = 1;
+    expect(!sam_painter_cover(p, &frame, &cover, &error), "%s", error.text);
+    for (int i = 0; i < WIDE * HIGH; i++)
+        expect(pixels[i] == 1, "byte %d is %d", i, pixels[i]);
+}
+
 // Half of 200 over 100 is 150; a line of full alpha, and a patch on top of both.
 static void check_pixels(sam_painter *p, struct sam_frame *frame, struct sam_overlay *overlay,
                          const uint8_t *pixels)
@@ -107,9 +193,13 @@ static void check_backend(enum sam_backend backend)
     overlay.line[7] = 0xfffafafa;
     if (backend == SAM_BACKEND_CPU)
         check_refusals(p, frame, overlay);
+    if (backend == SAM_BACKEND_CPU)
+        check_cover_refusals(p, &frame);
     for (size_t i = 0; i < sizeof(pixels); i++)
         expect(pixels[i] == 100, "byte %zu was changed by what was refused", i);
     check_pixels(p, &frame, &overlay, pixels);
+    check_cover(p);
+    check_wide_cover(p);
     sam_painter_close(&p);
     expect(!p, "closed, but not NULL");
     sam_painter_close(&p);
