@@ -3,8 +3,9 @@
 
 #include "gstsamindexed.h"
 
+#include "common/gstsampngerror.h"
+
 #include <gst/gst.h>
-#include <png.h>
 #include <string.h>
 
 /* Label maps are mostly runs: more effort gains little. */
@@ -17,7 +18,7 @@ typedef struct
   const guint8 *labels, *lut;
   gint width, height;
   guint8 *row;
-  gchar why[100];
+  GstSamPngError why;
 } Picture;
 
 /* The colours of PASCAL VOC, which DAVIS took over: bits of the index, three at
@@ -37,20 +38,6 @@ fill_palette (png_color palette[256])
       palette[i].blue |= (three >> 2 & 1) << (7 - bit);
     }
   }
-}
-
-static void
-on_error (png_structp png, png_const_charp text)
-{
-  Picture *self = png_get_error_ptr (png);
-
-  g_strlcpy (self->why, text, sizeof self->why);
-  png_longjmp (png, 1);
-}
-
-static void
-on_warning (png_structp png, png_const_charp text)
-{
 }
 
 static void
@@ -107,10 +94,10 @@ gst_sam_indexed_encode (GByteArray * to, const guint8 * labels,
     const guint8 lut[256], gint width, gint height, GError ** error)
 {
   Picture self = {.to = to,.labels = labels,.lut = lut,.width = width,.height =
-        height,.row = g_malloc (width),.why = "out of memory"
+        height,.row = g_malloc (width),.why = {"out of memory"}
   };
-  png_structp png = png_create_write_struct (PNG_LIBPNG_VER_STRING, &self,
-      on_error, on_warning);
+  png_structp png = png_create_write_struct (PNG_LIBPNG_VER_STRING,
+      &self.why, gst_sam_png_on_error, gst_sam_png_on_warning);
   png_infop info = png ? png_create_info_struct (png) : NULL;
   const gboolean ok = info && try_picture (&self, png, info);
 
@@ -118,6 +105,7 @@ gst_sam_indexed_encode (GByteArray * to, const guint8 * labels,
   g_free (self.row);
   if (!ok)
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED,
-        "A PNG of %d x %d pixels cannot be made: %s.", width, height, self.why);
+        "A PNG of %d x %d pixels cannot be made: %s.", width, height,
+        self.why.text);
   return ok;
 }

@@ -4,11 +4,11 @@
 
 #include "gstsampng.h"
 
+#include "common/gstsampngerror.h"
 #include "gstsamprompt.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <png.h>
 #include <samtrack/samtrack.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ typedef struct
   png_structp png;
   png_infop info;
   guint8 *row;
-  gchar why[200];
+  GstSamPngError why;
 } Reader;
 
 static void
@@ -85,20 +85,6 @@ open_regular (const gchar * location, GError ** error)
   if (fd >= 0)
     close (fd);
   return -1;
-}
-
-static void
-on_error (png_structp png, png_const_charp text)
-{
-  Reader *r = png_get_error_ptr (png);
-
-  g_strlcpy (r->why, text, sizeof r->why);
-  png_longjmp (png, 1);
-}
-
-static void
-on_warning (png_structp png, png_const_charp text)
-{
 }
 
 static void
@@ -253,7 +239,7 @@ read_picture (Reader * r)
   w = png_get_image_width (r->png, r->info);
   h = png_get_image_height (r->png, r->info);
   if (w > SAM_MAX_SIDE || h > SAM_MAX_SIDE || (guint64) w * h > MAX_PIXELS) {
-    gchar text[sizeof r->why];
+    gchar text[sizeof r->why.text];
 
     g_snprintf (text, sizeof text, "it has %u x %u pixels, expected at most %d "
         "each way and %d in all", w, h, SAM_MAX_SIDE, MAX_PIXELS);
@@ -287,7 +273,7 @@ read_picture (Reader * r)
 static void
 check_value (Reader * r)
 {
-  gchar text[sizeof r->why - 60];
+  gchar text[sizeof r->why.text - 60];
   gsize at = 0;
   gint i;
 
@@ -297,7 +283,7 @@ check_value (Reader * r)
     if (r->used[i])
       at += g_snprintf (text + at, sizeof text - at, "%s%d", at ? ", " : "", i);
   }
-  g_snprintf (r->why, sizeof r->why,
+  g_snprintf (r->why.text, sizeof r->why.text,
       "no pixel has the value %d, there are %s%s", r->value, text,
       i < 256 ? " ..." : "");
   png_longjmp (r->png, 1);
@@ -319,16 +305,16 @@ read_file (Reader * r, const gchar * location, GError ** error)
 {
   gboolean ok;
 
-  g_strlcpy (r->why, "out of memory", sizeof r->why);
+  g_strlcpy (r->why.text, "out of memory", sizeof r->why.text);
   r->fd = open_regular (location, error);
   if (r->fd < 0)
     return FALSE;
-  r->png = png_create_read_struct (PNG_LIBPNG_VER_STRING, r, on_error,
-      on_warning);
+  r->png = png_create_read_struct (PNG_LIBPNG_VER_STRING, &r->why,
+      gst_sam_png_on_error, gst_sam_png_on_warning);
   r->info = r->png ? png_create_info_struct (r->png) : NULL;
   ok = r->info && try_picture (r);
   if (!ok)
-    fail (error, location, "%s", r->why);
+    fail (error, location, "%s", r->why.text);
   g_free (r->row);
   png_destroy_read_struct (&r->png, &r->info, NULL);
   close (r->fd);

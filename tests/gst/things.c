@@ -50,6 +50,23 @@ add_things (GstBuffer * buf, const gchar * state, const Thing * things, guint n)
   return s;
 }
 
+void
+tell_lie (GstStructure * meta, guint kind)
+{
+  gst_structure_set ((GstStructure *) sam_get_object (meta, 0),
+      "x", G_TYPE_INT, kind == 2 ? -1000 : 60,
+      "y", G_TYPE_INT, kind == 3 ? G_MAXINT : 40,
+      "w", G_TYPE_INT, kind == 4 ? G_MAXINT : 2000,
+      "h", G_TYPE_INT, kind == 5 ? -7 : 2000, NULL);
+  if (kind == 6)
+    gst_structure_set (meta, "mask-width", G_TYPE_INT, 6400, NULL);
+  if (kind == 7)
+    gst_structure_set (meta, "mask-width", G_TYPE_INT, 0, "mask-height",
+        G_TYPE_INT, -3, NULL);
+  if (kind == 8)
+    gst_structure_set (meta, "width", G_TYPE_INT, -64, NULL);
+}
+
 guint8
 texture (gint x, gint y, gint c)
 {

@@ -36,6 +36,10 @@ static const Thing two[] = {
 GstStructure *add_things (GstBuffer * buf, const gchar * state,
     const Thing * things, guint n);
 
+/* Kinds of lies, 2 to 8, of such a meta about its first thing and its mask; of
+ * any other the thing's box reaches beyond the frame. */
+void tell_lie (GstStructure * meta, guint kind);
+
 /* A picture with fine detail everywhere: component @c of a pixel. */
 guint8 texture (gint x, gint y, gint c);
 GstBuffer *new_rgba (void);
