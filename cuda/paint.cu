@@ -550,6 +550,16 @@ static bool upload(struct sam_queue *q, const struct sam_overlay *o, painting *a
     return !q->status;
 }
 
+// Row by row: who has the host draw layers has no other use of it.
+static void clear_area(struct sam_queue *q, const struct sam_frame *f, const struct sam_overlay *o)
+{
+    for (int y = o->y; y < o->y + o->height && !q->status; y++) {
+        uint8_t *row = (uint8_t *) f->plane[0] + (size_t) y * f->stride[0] + 4 * o->x;
+        sam_cuda_check(q, "paint",
+                       cudaMemsetAsync(row, 0, 4 * (size_t) o->width, sam_cuda_stream(q)));
+    }
+}
+
 extern "C" void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p)
 {
     const struct sam_frame *f = &p->frame;
@@ -574,6 +584,8 @@ extern "C" void sam_paint_cuda(struct sam_queue *q, const struct sam_paint *p)
     while (a.bare < 256 && (a.fill[a.bare] | a.line[a.bare]) >> 24)
         a.bare++;
     a.num_patches = o->num_patches;
+    if (o->has_alpha == 2 && (f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA))
+        clear_area(q, f, o);
     if (upload(q, o, &a))
         launch(q, f->format, a);
 }

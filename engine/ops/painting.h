@@ -34,7 +34,8 @@
 //   P010: b is 16 bits, b | b >> 10 of them; a and c are shifted left by 8, and 255 is 65535; of
 //   the result the lower six bits are 0.
 //   has_alpha, and RGBA or BGRA, whose own is A: A' = a + r / 255, r = A (255 - a); b becomes
-//   min(255, (a c + b r / 255) / A'), each quotient rounded down.
+//   min(255, (a c + b r / 255) / A'), each quotient rounded down. Where it is 2, all bytes of the
+//   area become 0 before.
 // GRAY8 has the number Y. Chroma that pixels share goes by the upper left one. The frame's planes,
 // which are written though they are const, are the device's memory where it is not the host's; the
 // label map is where it says it is; the rest is the host's.

@@ -243,13 +243,11 @@ draw_area (GstSamAttach * self, GstSamDrawing * drawing, GstSamRect area,
   gboolean ok;
 
   gst_memory_map (memory, &map, GST_MAP_WRITE);
-  if (gst_sam_paint_takes_parts (drawing)) {
-    memset (map.data, 0, map.size);
+  if (gst_sam_paint_takes_parts (drawing))
     ok = gst_sam_paint_draw_part (&self->paint, drawing, area,
         (guint32 *) map.data, why);
-  } else {
+  else
     ok = draw_in_layer (self, drawing, area, (guint32 *) map.data, why);
-  }
   gst_memory_unmap (memory, &map);
   if (ok)
     return wrap_pixels (memory, area);

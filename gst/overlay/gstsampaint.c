@@ -142,7 +142,7 @@ gst_sam_paint_draw_part (GstSamPaint * paint, GstSamDrawing * drawing,
   overlay->x = overlay->y = 0;
   overlay->width = part.w;
   overlay->height = part.h;
-  overlay->has_alpha = TRUE;
+  overlay->has_alpha = 2;       /* and the pixels count as clear */
   drawing->part = part;
   ok = gst_sam_painter_draw (&paint->painter, drawing, &view, why);
   drawing->part.w = 0;

@@ -47,8 +47,8 @@ gboolean gst_sam_paint_draw_layer (GstSamPaint * paint,
  * has the frame's size. */
 gboolean gst_sam_paint_takes_parts (const GstSamDrawing * drawing);
 
-/* Paint a part of such a frame alone, in BGRA, over packed pixels that are
- * clear. The painter must be open. Returns FALSE and sets *why on failure. */
+/* Paint a part of such a frame alone, in BGRA: all of the packed pixels are
+ * written. The painter must be open. Returns FALSE and sets *why on failure. */
 gboolean gst_sam_paint_draw_part (GstSamPaint * paint, GstSamDrawing * drawing,
     GstSamRect part, guint32 * pixels, gchar ** why);
 

@@ -130,7 +130,7 @@ static void run_random(struct check *t, int format, int width, int height, int k
 {
     const bool is_device = sam_queue_has_own_memory(&t->queue[CHECK_NEW]) && check_int(t, 0, 1);
     struct scene *s = begin(t, format, width, height);
-    s->overlay.has_alpha = check_int(t, 0, 1);
+    s->overlay.has_alpha = check_int(t, 0, 2);
     if (s->overlay.has_alpha && has_fourth(&s->frame))
         draw_alpha(t, s);
     draw_area(t, s, check_int(t, 0, 1));
@@ -255,6 +255,7 @@ CHANGED_PAINT(tells_bare_labels_apart, o.fill[2] |= o.fill[2] >> 24 ? 0 : 1u << 
 CHANGED_PAINT(area_of_one_less, o.width -= o.width > 1)
 CHANGED_PAINT(forgets_the_stride, if (f.height > 1) f.stride[0]--)
 CHANGED_PAINT(ignores_alpha, o.has_alpha = 0)
+CHANGED_PAINT(never_clears, o.has_alpha = o.has_alpha != 0)
 CHANGED_PAINT(swaps_red_and_blue, f.format = f.format == SAM_PIXEL_RGBA   ? SAM_PIXEL_BGRA
                                            : f.format == SAM_PIXEL_BGRA ? SAM_PIXEL_RGBA
                                                                         : f.format)
@@ -357,6 +358,7 @@ static const struct mutant mutants[] = {
     MUTANT(paint, forgets_grey),
     MUTANT(paint, foreign_chroma),
     MUTANT(paint, ignores_alpha),
+    MUTANT(paint, never_clears),
     MUTANT(paint, chroma_of_odd),
     MUTANT(paint, writes_too_far),
     MUTANT(paint, scribbles),
@@ -404,6 +406,8 @@ CUDA_FAULT("paint.cu",
            "if («!alpha => false»)\n"
            "            return;\n"
            "        set_byte(2 * i, m")
+CUDA_FAULT("paint.cu", "if («o->has_alpha == 2 => false» &&")
+CUDA_FAULT("paint.cu", "0, 4 * (size_t) «o->width => 1», sam")
 CUDA_FAULT("paint.cu", "s.mix(2 * k + 1, colour[«2 * k => 2 * k + 1»], 2);")
 CUDA_FAULT("paint.cu", "mix_rgb(«STEP => 4» * k, colour[k], 2);", "paint_bgr_2x3_0_0")
 CUDA_FAULT("paint.cu", "SURFACE == SURFACE_YUY2 ? «(a.width + 1) / 2 * 2 => a.width»",

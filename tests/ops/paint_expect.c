@@ -216,6 +216,9 @@ static void expect_rgb(struct scene *s, const uint32_t *layer)
     const int *order = format == SAM_PIXEL_RGBA || format == SAM_PIXEL_RGB ? forward : back;
     const int bytes = has_fourth(&s->frame) ? 4 : 3;
     const bool has_alpha = s->overlay.has_alpha && bytes == 4;
+    const struct sam_overlay *o = &s->overlay;
+    for (int y = o->y; has_alpha && o->has_alpha == 2 && y < o->y + o->height; y++)
+        memset(s->want[0] + (size_t) y * s->frame.stride[0] + 4 * o->x, 0, 4 * (size_t) o->width);
     for (int y = 0; y < s->frame.height; y++)
         for (int x = 0; x < s->frame.width; x++) {
             uint8_t *b = s->want[0] + (size_t) y * s->frame.stride[0] + bytes * x;

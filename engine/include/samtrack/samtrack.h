@@ -659,8 +659,8 @@ struct sam_overlay {
     const struct sam_patch *patches; // in host memory; NULL if num_patches is 0
     int num_words;                   // 0 or more
     const uint32_t *bits;            // in host memory; NULL if num_words is 0
-    // For RGBA and BGRA; ignored for others. Non-zero: the fourth byte is straight alpha and is
-    // blended. 0: it is kept.
+    // For RGBA and BGRA; ignored for others. 0: the fourth byte is kept; else it is straight alpha,
+    // and blended. 2: all bytes of the area count as 0 before, whatever they are.
     int has_alpha;
 
     // Around lines, up to 2 px, where a label is whose fill and line have alpha 0.

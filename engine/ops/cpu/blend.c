@@ -13,13 +13,14 @@ static void add_stream(struct sam_blend *b, int plane, int sub, int rows_sub, in
         s->number[i] = numbers[i % step];
 }
 
-void sam_blend_begin(struct sam_blend *b, const struct sam_frame *f, bool has_alpha)
+void sam_blend_begin(struct sam_blend *b, const struct sam_frame *f, int has_alpha)
 {
     static const int8_t rgba[] = { 0, 1, 2, -1 }, bgra[] = { 2, 1, 0, -1 }, one[] = { 0 },
                         cb[] = { 1 }, cr[] = { 2 }, pair[] = { 1, 2 }, luma[] = { 0, -1 },
                         chroma[] = { -1, 1, -1, 2 }, bgr[] = { 2, 1, 0 };
     b->frame = f;
     b->has_alpha = has_alpha && (f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA);
+    b->is_clear = b->has_alpha && has_alpha == 2;
     b->num_streams = 0;
     for (int i = 0; i < SAM_BLEND_INKS; i++)
         b->ink[i].colour = 0, b->ink[i].is_mixed = false;

@@ -29,13 +29,13 @@ struct sam_blend_ink {
 // A frame to blend over. Threads that share one need one of these each.
 struct sam_blend {
     const struct sam_frame *frame;
-    bool has_alpha; // see struct sam_overlay
+    bool has_alpha, is_clear; // see struct sam_overlay
     int num_streams;
     struct sam_blend_stream stream[3];
     struct sam_blend_ink ink[SAM_BLEND_INKS];
 };
 
-void sam_blend_begin(struct sam_blend *b, const struct sam_frame *f, bool has_alpha);
+void sam_blend_begin(struct sam_blend *b, const struct sam_frame *f, int has_alpha);
 
 // Blend the colours of n pixels from (x, y) on.
 typedef void sam_blend_row(struct sam_blend *b, int y, int x, int n, const uint32_t *colour);

@@ -320,6 +320,17 @@ static void store_row(const struct sam_blend *b, uint8_t *row, int n, const uint
     }
 }
 
+// The same over a row that counts as clear: it is not read.
+static void overwrite_row(const struct sam_blend *b, uint8_t *row, int n, const uint32_t *colour)
+{
+    const bool is_bgra = b->stream[0].number[0] == 2;
+    for (int i = 0; i < n; i++) {
+        const uint32_t own = bytes_of(is_bgra ? colour[i] : swap_ends(colour[i]));
+        const uint32_t stored = colour[i] >> 24 ? own : 0;
+        memcpy(row + 4 * i, &stored, sizeof(stored));
+    }
+}
+
 // ---- rows
 
 // The end of the run that begins at i: whole vectors first.
@@ -344,6 +355,10 @@ static int find_end(const uint32_t *colour, int i, int n)
 void SAM_LEVEL(sam_blend_row)(struct sam_blend *b, int y, int x, int n, const uint32_t *colour)
 {
     int end, next;
+    if (b->is_clear) {
+        overwrite_row(b, find_sample(b, &b->stream[0], y, x), n, colour);
+        return;
+    }
     if (b->has_alpha && is_clear(find_sample(b, &b->stream[0], y, x), n)) {
         store_row(b, find_sample(b, &b->stream[0], y, x), n, colour);
         return;

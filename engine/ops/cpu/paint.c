@@ -523,7 +523,7 @@ static void paint_band(void *priv, int i, int thread)
     if (o->labels.data && o->line_width)
         find_lines(&b);
     for (int y = b.top; y < b.end; y++)
-        if (colour_row(&b, y))
+        if (colour_row(&b, y) || b.blend.is_clear)
             p->cpu->blend_row(&b.blend, o->y + y, o->x, o->width, b.colour);
 }
 

@@ -252,6 +252,8 @@ static void blend_rgb(const struct sam_paint *p, int y, int x, uint32_t colour)
     const bool reverse = format == SAM_PIXEL_BGRA || format == SAM_PIXEL_BGR;
     const bool has_fourth = format == SAM_PIXEL_BGRA || format == SAM_PIXEL_RGBA;
     uint8_t *at = sample_at(&p->frame, 0, y, (has_fourth ? 4 : 3) * x);
+    if (has_fourth && p->overlay->has_alpha == 2)
+        memset(at, 0, 4);
     if (has_fourth && p->overlay->has_alpha) {
         blend_with_alpha(at, colour, reverse);
         return;
