@@ -215,7 +215,8 @@ static void fronts_blur(void)
     REFUSES(blur, a_cover.stride = 5, "stride");
     REFUSES(blur, a_cover.cell = SAM_MIN_CELL - 1, "SAM_MIN_CELL");
     REFUSES(blur, a_cover.cell = SAM_MAX_CELL + 1, "SAM_MAX_CELL");
-    REFUSES(blur, p->room.c = 2, "sam_blur_numbers");
+    REFUSES(blur, p->frame.format = SAM_PIXEL_RGB; p->frame.stride[0] = 21; p->room.c = 2,
+            "sam_blur_numbers");
     REFUSES(blur, p->room.type = SAM_F32, "room");
 }
 
