@@ -4,6 +4,7 @@
 #include "sceneparts.h"
 
 #define SLAB 64                 /* texels */
+#define NUM_NOISES 4            /* of each texture */
 
 guint32
 scene_hash (guint64 seed, gint x, gint y)
@@ -22,19 +23,45 @@ hash01 (guint64 seed, gint x, gint y)
   return (scene_hash (seed, x, y) & 0xffff) / 65535.f;
 }
 
-/* Value noise with @cells cells over the texture's side. */
-static gfloat
-noise (guint64 seed, gint x, gint y, gint cells)
+/* Value noise with so many cells over the texture's side. */
+typedef struct
 {
-  const gfloat fx = (gfloat) x * cells / SCENE_TEXTURE_SIZE;
-  const gfloat fy = (gfloat) y * cells / SCENE_TEXTURE_SIZE;
-  const gint ix = (gint) fx, iy = (gint) fy;
-  const gint jx = (ix + 1) % cells, jy = (iy + 1) % cells;
-  const gfloat tx = smooth (0, 1, fx - ix), ty = smooth (0, 1, fy - iy);
+  guint64 seed;                 /* beside the texture's */
+  gint cells;
+} Noise;
 
-  seed += cells;
-  return mix (mix (hash01 (seed, ix, iy), hash01 (seed, jx, iy), tx),
-      mix (hash01 (seed, ix, jy), hash01 (seed, jx, jy), tx), ty);
+/* How far each texel of a row is from its cell's left corners to the right
+ * ones, smoothly: 0 to 1. */
+static void
+fill_parts (gfloat * parts, gint cells)
+{
+  gint x;
+
+  for (x = 0; x < SCENE_TEXTURE_SIZE; x++)
+    parts[x] = smooth (0, 1, x * cells % SCENE_TEXTURE_SIZE /
+        (gfloat) SCENE_TEXTURE_SIZE);
+}
+
+/* Row @y of it. A cell's corners are drawn once, not for each of its texels. */
+static void
+fill_noise (gfloat * row, const Noise * noise, const gfloat * parts,
+    guint64 seed, gint y)
+{
+  const gint cells = noise->cells;
+  const gint iy = y * cells / SCENE_TEXTURE_SIZE, jy = (iy + 1) % cells;
+  const gfloat ty = parts[y];
+  gint ix, x = 0;
+
+  seed += noise->seed + cells;
+  for (ix = 0; ix < cells; ix++) {
+    const gint jx = (ix + 1) % cells;
+    const gint end = ((ix + 1) * SCENE_TEXTURE_SIZE + cells - 1) / cells;
+    const gfloat a = hash01 (seed, ix, iy), b = hash01 (seed, jx, iy);
+    const gfloat c = hash01 (seed, ix, jy), d = hash01 (seed, jx, jy);
+
+    for (; x < end; x++)
+      row[x] = mix (mix (a, b, parts[x]), mix (c, d, parts[x]), ty);
+  }
 }
 
 static void
@@ -58,9 +85,16 @@ make_levels (Texture * texture)
   }
 }
 
+/* Of a texel: @noise are its values of the texture's four noises. */
+typedef gfloat (*GetTexel) (guint64 seed, gint x, gint y,
+    const gfloat noise[NUM_NOISES]);
+
 /* Paving: rows of slabs, each of its own tone, with worn edges and joints. */
+static const Noise slab_noises[NUM_NOISES] =
+    { {5, 128}, {0, 8}, {1, 64}, {2, 256} };
+
 static gfloat
-get_slab (guint64 seed, gint x, gint y)
+get_slab (guint64 seed, gint x, gint y, const gfloat noise[NUM_NOISES])
 {
   const gint row = y / SLAB;
   const gint shifted = (x + row % 2 * SLAB) % SCENE_TEXTURE_SIZE;
@@ -68,32 +102,44 @@ get_slab (guint64 seed, gint x, gint y)
   const gint dx = MIN (shifted % (2 * SLAB), 2 * SLAB - 1 -
       shifted % (2 * SLAB));
   const gint dy = MIN (y % SLAB, SLAB - 1 - y % SLAB);
-  const gfloat joint = smooth (0.5f, 3.5f,
-      MIN (dx, dy) + 1.5f * noise (seed + 5, x, y, 128));
+  const gfloat joint = smooth (0.5f, 3.5f, MIN (dx, dy) + 1.5f * noise[0]);
   const gfloat tone = 0.66f + 0.17f * hash01 (seed + 9, column, row) +
-      0.14f * noise (seed, x, y, 8) + 0.10f * noise (seed + 1, x, y, 64) +
-      0.10f * noise (seed + 2, x, y, 256) - 0.12f;
+      0.14f * noise[1] + 0.10f * noise[2] + 0.10f * noise[3] - 0.12f;
 
   return mix (0.42f, tone, joint);
 }
 
+static const Noise plain_noises[NUM_NOISES] =
+    { {0, 8}, {1, 16}, {2, 48}, {3, 128} };
+
 static gfloat
-get_noise (guint64 seed, gint x, gint y)
+get_noise (guint64 seed, gint x, gint y, const gfloat noise[NUM_NOISES])
 {
-  return 0.5f * noise (seed, x, y, 8) + 0.26f * noise (seed + 1, x, y, 16) +
-      0.14f * noise (seed + 2, x, y, 48) + 0.10f * noise (seed + 3, x, y, 128);
+  return 0.5f * noise[0] + 0.26f * noise[1] + 0.14f * noise[2] +
+      0.10f * noise[3];
 }
 
 static void
-fill (Texture * texture, guint64 seed, gfloat (*get) (guint64, gint, gint))
+fill (Texture * texture, guint64 seed, const Noise noises[NUM_NOISES],
+    GetTexel get)
 {
-  gint x, y;
+  gfloat parts[NUM_NOISES][SCENE_TEXTURE_SIZE];
+  gfloat rows[NUM_NOISES][SCENE_TEXTURE_SIZE];
+  gint i, x, y;
 
+  for (i = 0; i < NUM_NOISES; i++)
+    fill_parts (parts[i], noises[i].cells);
   texture->level[0] = g_malloc (SCENE_TEXTURE_SIZE * SCENE_TEXTURE_SIZE);
   for (y = 0; y < SCENE_TEXTURE_SIZE; y++) {
-    for (x = 0; x < SCENE_TEXTURE_SIZE; x++)
+    for (i = 0; i < NUM_NOISES; i++)
+      fill_noise (rows[i], &noises[i], parts[i], seed, y);
+    for (x = 0; x < SCENE_TEXTURE_SIZE; x++) {
+      const gfloat noise[NUM_NOISES] =
+          { rows[0][x], rows[1][x], rows[2][x], rows[3][x] };
+
       texture->level[0][(y << SCENE_TEXTURE_BITS) + x] =
-          255.f * clamp01 (get (seed, x, y)) + 0.5f;
+          255.f * clamp01 (get (seed, x, y, noise)) + 0.5f;
+    }
   }
   make_levels (texture);
 }
@@ -101,13 +147,13 @@ fill (Texture * texture, guint64 seed, gfloat (*get) (guint64, gint, gint))
 void
 scene_slabs_init (Texture * texture, guint64 seed)
 {
-  fill (texture, seed, get_slab);
+  fill (texture, seed, slab_noises, get_slab);
 }
 
 void
 scene_noise_init (Texture * texture, guint64 seed)
 {
-  fill (texture, seed, get_noise);
+  fill (texture, seed, plain_noises, get_noise);
 }
 
 void
