@@ -16,9 +16,9 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tools'))
 import kernel_table as table  # noqa: E402
 
-# Operation, precision, cases, device. Each kernel of LIMITS runs in one of them; attend_kernel does at every
-# open, when the kernels of sm_90a are compared with it.
-CASES = [('product_norm', 'bf16', '', '90'), ('norm_linears', 'bf16', '_beside', '90')]
+# Operation, precision, cases, device, what is idle. Each kernel of LIMITS runs in one of them; attend_kernel does at
+# the open of the first, when the kernels of sm_90a are compared with it.
+CASES = [('product_norm', 'bf16', '', '90', 'warm-up'), ('norm_linears', 'bf16', '_beside', '90', 'warm-up,twins')]
 # Share of the passes that are conflicts, at most, by the beginning of a kernel's name. ldmatrix has none;
 # two rows that four lanes each copy to shared memory overlap in three quarters of their banks.
 LIMITS = {'attend_kernel': 0.18, 'gemm_kernel': 0.0, 'norm_gemm_kernel': 0.07}
@@ -26,12 +26,12 @@ LIMITS = {'attend_kernel': 0.18, 'gemm_kernel': 0.0, 'norm_gemm_kernel': 0.07}
 Cost = collections.namedtuple('Cost', 'launches waves read written passes conflicts products')
 
 
-def run(program, op, precision, case, sm):
+def run(program, op, precision, case, sm, idle):
     """Kernel -> sums over its launches."""
     sums = {}
     with tempfile.NamedTemporaryFile('r') as f:
         subprocess.run([program, '--backend=cuda', f'--op={op}', f'--precision={precision}', f'--case={case}', '1'], check=True,
-                       stdout=subprocess.DEVNULL, env={**os.environ, 'EMU_COSTS': f.name, 'EMU_SM': sm})
+                       stdout=subprocess.DEVNULL, env={**os.environ, 'EMU_COSTS': f.name, 'EMU_SM': sm, 'EMU_IDLE': idle})
         for line in f:
             *numbers, name = line.rstrip('\n').split(' ', 11)
             one = Cost(1, *map(int, numbers[5:]))
