@@ -52,20 +52,21 @@ static void come_and_go(sam_tracker *const t[2], uint64_t *rng, uint64_t live[OB
 
 // Four objects, then the second leaves: a batch of three, which is filled up to four. The last row
 // was the fourth object's; what it is told now must not lead to that object's memory.
-static void three_of_four(sam_tracker *const t[2], int frame, uint64_t live[OBJECTS])
+static void three_of_four(sam_tracker *const t[], int n, int frame, uint64_t live[OBJECTS])
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < n; i++)
         for (int j = 0; frame == 0 && j < 4; j++)
             live[j] = give_mask(t[i], 0, j % 2);
-    for (int i = 0; frame == 4 && i < 2; i++)
+    for (int i = 0; frame == 4 && i < n; i++)
         expect(!sam_tracker_remove(t[i], live[1], NULL), "remove");
     live[1] = frame == 4 ? 0 : live[1];
 }
 
-static void expect_same_tensor(sam_tracker *const t[2], uint64_t id, const char *name, int frame)
+static void expect_same_tensor(sam_tracker *t, sam_tracker *u, uint64_t id, const char *name,
+                               int frame)
 {
     static float a[ROOM], b[ROOM];
-    const size_t n = fetch(t[0], id, name, a, ROOM), m = fetch(t[1], id, name, b, ROOM);
+    const size_t n = fetch(t, id, name, a, ROOM), m = fetch(u, id, name, b, ROOM);
     size_t nan = 0;
 
     expect(n && n == m, "frame %d, %s of object %d: %zu and %zu numbers", frame, name, (int) id, n,
@@ -77,61 +78,80 @@ static void expect_same_tensor(sam_tracker *const t[2], uint64_t id, const char 
            (int) id);
 }
 
-static void expect_same_frame(sam_tracker *const t[2], const struct sam_result r[2], int frame)
+static void expect_same_frame(sam_tracker *t, sam_tracker *u, const struct sam_result *of_t,
+                              const struct sam_result *of_u, int frame)
 {
-    expect(r[0].num_objects == r[1].num_objects, "frame %d: %d and %d objects", frame,
-           r[0].num_objects, r[1].num_objects);
-    for (int i = 0; i < r[0].num_objects && i < r[1].num_objects; i++) {
-        const struct sam_object *a = &r[0].objects[i], *b = &r[1].objects[i];
+    expect(of_t->num_objects == of_u->num_objects, "frame %d: %d and %d objects", frame,
+           of_t->num_objects, of_u->num_objects);
+    for (int i = 0; i < of_t->num_objects && i < of_u->num_objects; i++) {
+        const struct sam_object *a = &of_t->objects[i], *b = &of_u->objects[i];
         expect(a->id == b->id && a->slot == b->slot && a->state == b->state && a->x == b->x &&
                a->y == b->y && a->width == b->width && a->height == b->height &&
                a->area == b->area && a->iou == b->iou && a->score == b->score,
                "frame %d: object %d: scores %.9g and %.9g, areas %d and %d", frame, (int) a->id,
                (double) a->score, (double) b->score, a->area, b->area);
-        expect_same_tensor(t, a->id, "low_res", frame);
-        expect_same_tensor(t, a->id, "pointer", frame);
-        expect_same_tensor(t, a->id, "memory", frame);
+        expect_same_tensor(t, u, a->id, "low_res", frame);
+        expect_same_tensor(t, u, a->id, "pointer", frame);
+        expect_same_tensor(t, u, a->id, "memory", frame);
     }
 }
 
-// Graphs over poison, beside a tracker that asks for every operation, or that keeps stages, too.
-static void check_same(const char *model, bool stages, int frames)
+// One that was told not to have any.
+static void close_without_graphs(sam_tracker **t)
 {
-    static uint8_t labels[2][SCENE_W * SCENE_H_PX];
+    struct sam_info info = SAM_INFO_INIT;
+
+    sam_tracker_info(*t, &info, NULL);
+    expect(!info.graphs && !info.graph_replays && !info.graph_misses, "graphs were used");
+    sam_tracker_close(t);
+}
+
+// Graphs over poison, beside a tracker that asks for every operation, and at first beside one that
+// keeps stages, too.
+static void check_same(const char *model, int frames)
+{
+    enum { GRAPHS, ASKED, STAGES, TRACKERS };
+    static uint8_t labels[TRACKERS][SCENE_W * SCENE_H_PX];
     struct sam_params p = params_of(model);
     struct sam_info info = SAM_INFO_INIT;
     struct scene s;
     uint64_t rng = 5, live[OBJECTS] = { 0 };
-    sam_tracker *t[2];
+    sam_tracker *t[TRACKERS];
     int seen[OBJECTS + 1] = { 0 }, f = 0;
 
     p.poison = 1;
-    t[0] = scene_open(&p);
+    t[GRAPHS] = scene_open(&p);
     p.poison = 0;
-    p.no_graphs = !stages; // which keeping stages implies
-    p.keep_stages = stages;
-    t[1] = scene_open(&p);
+    p.no_graphs = 1;
+    t[ASKED] = scene_open(&p);
+    p.no_graphs = 0; // which keeping stages implies
+    p.keep_stages = 1;
+    t[STAGES] = scene_open(&p);
     for (; f < frames && !expect_failed; f++) {
-        struct sam_result r[2] = { SAM_RESULT_INIT, SAM_RESULT_INIT };
+        const int n = f < SCRIPTED ? TRACKERS : STAGES;
+        struct sam_result r[TRACKERS] = { SAM_RESULT_INIT, SAM_RESULT_INIT, SAM_RESULT_INIT };
         struct sam_error error = { "" };
         if (f < SCRIPTED)
-            three_of_four(t, f, live);
+            three_of_four(t, n, f, live);
         else if (draw_int(&rng, 0, 2) == 0)
             come_and_go(t, &rng, live);
         scene_draw(&s, f);
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < n; i++) {
             const struct sam_labels l = { labels[i], SCENE_W, SCENE_H_PX, SCENE_W, 0 };
             expect(!sam_tracker_step(t[i], &s.frame, &l, &r[i], &error), "frame %d: %s", f,
                    error.text);
         }
-        expect(!memcmp(labels[0], labels[1], sizeof(labels[0])), "frame %d: labels differ", f);
-        expect_same_frame(t, r, f);
+        for (int i = 1; i < n; i++) {
+            expect(!memcmp(labels[GRAPHS], labels[i], sizeof(labels[0])),
+                   "frame %d: labels differ", f);
+            expect_same_frame(t[GRAPHS], t[i], &r[GRAPHS], &r[i], f);
+        }
         seen[r[0].num_objects]++;
         for (int j = 0; j < OBJECTS; j++)
             if (!object_in(&r[0], live[j])) // its only prompt was undone
                 live[j] = 0;
     }
-    sam_tracker_info(t[0], &info, NULL);
+    sam_tracker_info(t[GRAPHS], &info, NULL);
     printf("%d frames, of them with 0 to %d objects:", f, OBJECTS);
     for (int i = 0; i <= OBJECTS; i++)
         printf(" %d", seen[i]);
@@ -140,10 +160,9 @@ static void check_same(const char *model, bool stages, int frames)
     // The encoder; frames with batches of 1, 2, 4 and 5; a step of one.
     expect(info.graphs == 1 + 4 * 2 + 2, "%d graphs", info.graphs);
     expect(!info.graph_misses && info.graph_replays >= (uint64_t) f, "graphs were not used");
-    sam_tracker_info(t[1], &info, NULL);
-    expect(!info.graphs && !info.graph_replays && !info.graph_misses, "graphs were used");
-    for (int i = 0; i < 2; i++)
-        sam_tracker_close(&t[i]);
+    sam_tracker_close(&t[GRAPHS]);
+    close_without_graphs(&t[ASKED]);
+    close_without_graphs(&t[STAGES]);
 }
 
 // More objects than a batch holds: the encoder is in the first batch's graph, and in no other.
@@ -169,7 +188,7 @@ static void check_two_batches(const char *model)
             r[i] = step(t[i], &s, f);
         }
         expect(r[0].num_objects == MANY, "%d objects", r[0].num_objects);
-        expect_same_frame(t, r, f);
+        expect_same_frame(t[0], t[1], &r[0], &r[1], f);
     }
     sam_tracker_info(t[0], &info, NULL);
     printf("%d objects: %d graphs, %d replays\n", MANY, info.graphs, (int) info.graph_replays);
@@ -246,7 +265,6 @@ int main(int argc, char **argv)
     check_memory(argv[1], argc > 3);
     setenv("EMU_IDLE", "records,twins", 1); // recorded in the same way again
     check_two_batches(argv[1]);
-    check_same(argv[1], true, SCRIPTED);
-    check_same(argv[1], false, frames);
+    check_same(argv[1], frames);
     return expect_status();
 }
