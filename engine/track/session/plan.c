@@ -186,8 +186,8 @@ static void lay_out_state(struct sam_state *s, const struct sam_config *c, enum 
 }
 
 static void lay_out_host(struct sam_host *x, const struct sam_config *c,
-                         const struct sam_bank_limits *l, int max_objects, int batch, bool poison,
-                         struct sam_arena *a)
+                         const struct sam_refine_memory *refine, const struct sam_bank_limits *l,
+                         int max_objects, int batch, bool poison, struct sam_arena *a)
 {
     const size_t n = (size_t) max_objects, side = (size_t) sam_mask_side(c);
     const size_t past = n * (size_t) l->history;
@@ -199,6 +199,10 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     floats = map / 2 > floats ? map / 2 : floats;
     floats = sines > floats ? sines : floats;
     floats = sparse > floats ? sparse : floats;
+    for (int i = 0; i < SAM_ALL_KEPT; i++) { // which is saved
+        const size_t kept = (size_t) sam_refine_kept(refine, i)->c;
+        floats = kept > floats ? kept : floats;
+    }
     x->objects = sam_arena_bytes(a, n * sizeof(x->objects[0]));
     x->given = sam_arena_bytes(a, (past + 2 * n) * sizeof(x->given[0]));
     x->banks = past ? sam_arena_bytes(a, past * sizeof(x->banks[0])) : NULL;
@@ -255,7 +259,7 @@ void sam_layout_make(struct sam_layout *l, const struct sam_config *c, const str
     lay_out_state(&l->state, c, type, limits, max_objects, &l->scratch.encoder.input, &s);
     sam_refine_lay_out_state(l->refine, c, type, max_objects * sam_kept_each(limits), &s);
     lay_out_indices(&l->state.index, limits, batch, &s, &h);
-    lay_out_host(&l->host, c, limits, max_objects, batch, p->poison, &h);
+    lay_out_host(&l->host, c, l->refine, limits, max_objects, batch, p->poison, &h);
     sam_refine_lay_out_host(l->refine, c, &h);
     l->state_bytes = s.peak;
     l->host_bytes = h.peak;
