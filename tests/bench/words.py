@@ -8,10 +8,11 @@ The network is LLMDet's and MM-Grounding DINO's tiny at its true size, with rand
 as BERT's. Every row is a process of its own, of --threads threads. With one, processor time is hardly more on a busy machine;
 with several, those of transformers wait by spinning. Times are of a look, words encoded
 before by us and within it by transformers (1 GFLOP of 160): the least of --looks behind a first one, in seconds of processor
-time of the process (user and system), and likewise by the wall clock. --modes: of ours-fp32, ours-bf16, eager-fp32, eager-bf16, compiled-fp32, compiled-bf16; the latter are
-torch.compile of the whole model. bf16 of transformers is the model in that type.
+time of the process (user and system), and likewise by the wall clock. --modes: of ours-fp32, ours-bf16, eager-fp32, eager-bf16,
+compiled-fp32, compiled-bf16, openvino-fp32, openvino-bf16. compiled is torch.compile of the whole model, bf16 of transformers the
+model in that type; openvino its conversion, whose scores in fp32 must be those of transformers to 1e-3, in their order.
 
-The last line is JSON. Needs torch and transformers.
+The last line is JSON. Needs torch and transformers, and openvino for its rows.
 """
 import argparse
 import json
@@ -33,7 +34,7 @@ try:
 except ImportError as e:
     sys.exit(f'words.py: {e.name} is not installed in {sys.executable}')
 
-MODES = ['ours-fp32', 'ours-bf16', 'eager-fp32', 'eager-bf16', 'compiled-fp32', 'compiled-bf16']
+MODES = ['ours-fp32', 'ours-bf16', 'eager-fp32', 'eager-bf16', 'compiled-fp32', 'compiled-bf16', 'openvino-fp32', 'openvino-bf16']
 WORDS, IDS = 'wa. wb', [101, 2000, 1012, 2001, 1012, 102]
 SPECIAL = {0: '[PAD]', 100: '[UNK]', 101: '[CLS]', 102: '[SEP]', 103: '[MASK]', 1012: '.', 1029: '?', 2000: 'wa', 2001: 'wb'}
 
@@ -84,18 +85,49 @@ def run_ours(args, folder, mode, height, width):
     return [report['cpu_ms'] / 1e3, report['wall_ms'] / 1e3]
 
 
+class Results(torch.nn.Module):
+    """Scores and boxes alone, of one image and fixed words: what OpenVINO converts."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, pixel_values):
+        ids = torch.tensor([IDS])
+        out = self.model(pixel_values=pixel_values, input_ids=ids, attention_mask=torch.ones_like(ids))
+        return out.logits[..., :len(IDS)], out.pred_boxes
+
+
+def convert(model, image, precision, threads):
+    """OpenVINO's conversion, as a function of what the model is given."""
+    import openvino
+    results = Results(model)
+    converted = openvino.convert_model(results, example_input=image, input=[list(image.shape)])
+    compiled = openvino.compile_model(converted, 'CPU', {
+        'INFERENCE_PRECISION_HINT': {'fp32': 'f32'}.get(precision, precision), 'INFERENCE_NUM_THREADS': threads, 'NUM_STREAMS': 1,
+        'PERFORMANCE_HINT': 'LATENCY'})
+    if precision == 'fp32':
+        # Rounding may swap candidates, and with them queries.
+        own = results(image)[0].amax(-1).flatten().sort().values
+        found = torch.from_numpy(compiled([image.numpy()])[0]).amax(-1).flatten().sort().values
+        off = ((found - own).norm() / own.norm()).item()
+        if not off <= 1e-3:
+            sys.exit(f"words.py: OpenVINO's scores are {off:.2g} off")
+    return lambda **given: compiled([given['pixel_values'].numpy()])
+
+
 def run_peer(args, folder, mode, height, width):
     """In this process. Prints a line of JSON."""
     torch.set_num_threads(args.threads)
     how, precision = mode.split('-')
-    kind = torch.float32 if precision == 'fp32' else torch.bfloat16
-    model = MMGroundingDinoForObjectDetection.from_pretrained(folder, torch_dtype=kind).eval()
+    kind = torch.bfloat16 if precision == 'bf16' and how != 'openvino' else torch.float32
+    model = MMGroundingDinoForObjectDetection.from_pretrained(folder, dtype=kind).eval()
     image = prepare_shape(make_frame(height, width), height, width).to(kind)
     ids = torch.tensor([IDS])
     given = dict(pixel_values=image, input_ids=ids, attention_mask=torch.ones_like(ids))
-    call = torch.compile(model) if how == 'compiled' else model
     times = []
     with torch.inference_mode():
+        call = torch.compile(model) if how == 'compiled' else model if how == 'eager' else convert(model, image, precision, args.threads)
         call(**given)
         for _ in range(args.looks):
             cpu, wall = time.process_time(), time.monotonic()
