@@ -3,7 +3,7 @@
  * prompts where the policy trusts them. The detector's weights are small and
  * random. */
 
-#include "samcheck.h"
+#include "detectcheck.h"
 
 #include "detect/gstsamdetector.h"
 
@@ -29,21 +29,6 @@ static const struct
   {"SAMTRACK_PHRASES", "striped ball", 56, "0.8"},
 };
 
-/* The frame of a buffer, until that is unmapped. */
-static struct sam_frame
-map_frame (GstBuffer * buf, GstMapInfo * map)
-{
-  struct sam_frame frame = SAM_FRAME_INIT;
-
-  fail_unless (gst_buffer_map (buf, map, GST_MAP_READ));
-  frame.format = SAM_PIXEL_RGBA;
-  frame.width = WIDTH;
-  frame.height = HEIGHT;
-  frame.plane[0] = map->data;
-  frame.stride[0] = 4 * WIDTH;
-  return frame;
-}
-
 static void
 run_detector (sam_detector * detector, struct sam_detections *found)
 {
@@ -52,7 +37,7 @@ run_detector (sam_detector * detector, struct sam_detections *found)
   GstBuffer *buf = sam_harness_frame (h, 0);
   struct sam_error error = { "" };
   GstMapInfo map;
-  const struct sam_frame frame = map_frame (buf, &map);
+  const struct sam_frame frame = map_frame (buf, &map, WIDTH, HEIGHT);
 
   fail_unless (sam_detector_run (detector, &frame, found, &error) == SAM_OK,
       "%s", error.text);
@@ -271,7 +256,7 @@ static sam_tracker *
 new_tracker (const struct sam_params *params, GstBuffer * buf)
 {
   GstMapInfo map;
-  const struct sam_frame frame = map_frame (buf, &map);
+  const struct sam_frame frame = map_frame (buf, &map, WIDTH, HEIGHT);
   struct sam_result result = SAM_RESULT_INIT;
   struct sam_error error = { "" };
   sam_tracker *tracker = NULL;

@@ -3,9 +3,7 @@
  * starts objects from it. The weights are small and random: what they find has
  * no meaning, but it is the same each time. */
 
-#include "samcheck.h"
-
-#include <samtrack/detector.h>
+#include "detectcheck.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,18 +90,13 @@ static guint
 compare (GstBuffer * buf, sam_detector * detector)
 {
   struct sam_detections found = SAM_DETECTIONS_INIT;
-  struct sam_frame frame = SAM_FRAME_INIT;
+  struct sam_frame frame;
   struct sam_error error = { "" };
   gpointer state = NULL;
   GstMapInfo map;
   gint i, num = 0;
 
-  fail_unless (gst_buffer_map (buf, &map, GST_MAP_READ));
-  frame.format = SAM_PIXEL_RGBA;
-  frame.width = WIDTH;
-  frame.height = HEIGHT;
-  frame.plane[0] = map.data;
-  frame.stride[0] = 4 * WIDTH;
+  frame = map_frame (buf, &map, WIDTH, HEIGHT);
   fail_unless (!sam_detector_run (detector, &frame, &found, &error), "%s",
       error.text);
   gst_buffer_unmap (buf, &map);

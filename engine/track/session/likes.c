@@ -144,24 +144,29 @@ static void find_covariance(const struct map *m, const float *features, size_t c
         m->factor[k * c + k] += RIDGE * trace / (double) c;
 }
 
+// Solves L x = x, of the first n numbers. Where the diagonal is 0 x is left out.
+static void substitute(const struct map *m, double *x, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const double *row = m->factor + k * (size_t) m->c;
+        double sum = x[k];
+        for (size_t i = 0; i < k; i++)
+            sum -= row[i] * x[i];
+        x[k] = row[k] > 0 ? sum / row[k] : 0;
+    }
+}
+
 // Cholesky's decomposition, in place. What is not positive, of a frame without any differences, is
 // left out.
 static void decompose(const struct map *m)
 {
-    const size_t c = (size_t) m->c;
-
-    for (size_t k = 0; k < c; k++) {
-        double *row = m->factor + k * c;
-        for (size_t j = 0; j <= k; j++) {
-            const double *other = m->factor + j * c;
-            double sum = row[j];
-            for (size_t i = 0; i < j; i++)
-                sum -= row[i] * other[i];
-            if (j < k)
-                row[j] = other[j] > 0 ? sum / other[j] : 0;
-            else
-                row[j] = sum > 0 ? sqrt(sum) : 0;
-        }
+    for (size_t k = 0; k < (size_t) m->c; k++) {
+        double *row = m->factor + k * (size_t) m->c;
+        substitute(m, row, k);
+        double sum = row[k];
+        for (size_t i = 0; i < k; i++)
+            sum -= row[i] * row[i];
+        row[k] = sum > 0 ? sqrt(sum) : 0;
     }
 }
 
@@ -173,13 +178,9 @@ static void whiten(const struct map *m, float *features, size_t cells)
     find_covariance(m, features, cells);
     decompose(m);
     for (size_t i = 0; i < cells; i++, features += c) {
-        for (size_t k = 0; k < c; k++) {
-            const double *row = m->factor + k * c;
-            double sum = features[k];
-            for (size_t j = 0; j < k; j++)
-                sum -= row[j] * m->row[j];
-            m->row[k] = row[k] > 0 ? sum / row[k] : 0;
-        }
+        for (size_t k = 0; k < c; k++)
+            m->row[k] = features[k];
+        substitute(m, m->row, c);
         for (size_t k = 0; k < c; k++)
             features[k] = (float) m->row[k];
     }
