@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Measures live pipelines at the sink.
- * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE [FOLLOW]]]] | click CLICKS | idle FRAMES
+ * usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE [FOLLOW]]]] | click CLICKS |
+ *                   idle FRAMES | look SECONDS DETECTOR [SIDE [WORDS]]
  * slow:  a camera of 30 Hz and a slower model: the time between frames at the sink, the number of
  *        tracked frames, and the number that was possible. FILE gets a line for each frame: seconds
  *        since the first, ms since the previous
@@ -8,6 +9,9 @@
  *        first shown frame with the drawn mask, and the number of frames between that frame and the
  *        one that was clicked on
  * idle:  the time per frame while nothing is tracked
+ * look:  a camera of 25 Hz, one object, and looks of a detector by words one after another, for as
+ *        long as without, in turn: frames that came to the sink of those that the camera made, and
+ *        the number of tracked ones; SIDE: of the detector's input, px
  * Prints a line of JSON. MODEL defaults to the default model. */
 
 #include <errno.h>
@@ -411,22 +415,113 @@ static int bench_idle(guint frames)
     return !ok;
 }
 
+/* ---- look */
+
+enum { TURNS = 3 };
+
+typedef struct {
+    double in, out, tracked, looks; /* frames, and looks */
+} Counts;
+
+static Counts count(const Bench *b)
+{
+    GstStructure *stats = NULL;
+    const GstStructure *seeding = NULL;
+    Counts now = { .out = b->n };
+
+    g_object_get(b->track, "stats", &stats, NULL);
+    now.in = get_stat(stats, "frames-in");
+    now.tracked = get_stat(stats, "inferred");
+    if (gst_structure_has_field(stats, "seeding"))
+        seeding = gst_value_get_structure(gst_structure_get_value(stats, "seeding"));
+    now.looks = seeding ? get_stat(seeding, "detector-runs") : 0;
+    gst_structure_free(stats);
+    return now;
+}
+
+/* Runs for some seconds with the words and returns what was counted in them. The first second does
+ * not count: words that begin, and a look that ends. */
+static Counts run_turn(Bench *b, int seconds, const gchar *words)
+{
+    g_signal_emit_by_name(b->track, "prompt", words);
+    g_timeout_add(1000, quit, b);
+    g_main_loop_run(b->loop);
+    const Counts before = count(b);
+    g_timeout_add((guint) seconds * 1000, quit, b);
+    g_main_loop_run(b->loop);
+    const Counts now = count(b);
+    return (Counts){ now.in - before.in, now.out - before.out, now.tracked - before.tracked,
+                     now.looks - before.looks };
+}
+
+static void add_counts(Counts *sum, Counts c)
+{
+    sum->in += c.in, sum->out += c.out, sum->tracked += c.tracked, sum->looks += c.looks;
+}
+
+/* Both in turn, so that a load that changes meets both. Nothing has a score of 1: no look starts an
+ * object. */
+static void tell_look(Bench *b, int seconds, const gchar *words)
+{
+    Counts without = { 0 }, with = { 0 };
+
+    for (int i = 0; i < TURNS && !b->failed; i++) {
+        add_counts(&without, run_turn(b, seconds, "text,of=\"\""));
+        add_counts(&with, run_turn(b, seconds, words));
+    }
+    const double all = (double) TURNS * seconds;
+    g_print("{\"look_in\": %.0f, \"look_out\": %.0f, \"looks\": %.0f, \"tracked_fps\": %.2f, "
+            "\"tracked_beside_fps\": %.2f, \"looks_without\": %.0f}\n",
+            without.in + with.in, without.out + with.out, with.looks, without.tracked / all,
+            with.tracked / all, without.looks);
+}
+
+static int bench_look(int seconds, const gchar *detector, const gchar *side, const gchar *words)
+{
+    Bench b = { .most = 25u * 4u * TURNS * (guint) seconds + 10000 };
+    gchar *text = g_strdup_printf(
+        "videotestsrc is-live=true pattern=ball motion=wavy animation-mode=frames ! video/x-raw,"
+        "format=I420,width=640,height=360,framerate=25/1 ! queue ! samtrack name=track "
+        "initial-prompt=\"box,x=300,y=160,w=40,h=40\" detector-file=%s detector-size=%s "
+        "detect-interval=1 ! fakesink name=sink sync=true signal-handoffs=true",
+        detector, side);
+    gchar *prompt = g_strdup_printf("text,of=\"%s\",threshold=1", words);
+    const gboolean ok = start(&b, text);
+
+    g_free(text);
+    if (!ok)
+        return 1;
+    b.at = g_new0(gint64, b.most);
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(b.pipeline), "sink");
+    g_signal_connect(sink, "handoff", G_CALLBACK(on_frame), &b);
+    gst_object_unref(sink);
+    gst_element_set_state(b.pipeline, GST_STATE_PLAYING);
+    run_turn(&b, seconds, prompt); /* opens the detector */
+    tell_look(&b, seconds, prompt);
+    stop(&b);
+    g_free(b.at);
+    g_free(prompt);
+    return b.failed;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
-    const int count = argc > 2 ? atoi(argv[2]) : 0;
+    const int num = argc > 2 ? atoi(argv[2]) : 0;
 
     standard_begin("bench-live");
     gst_init(NULL, NULL);
-    if (count > 0 && !strcmp(what, "slow"))
-        return bench_slow(count, argc > 3 && *argv[3] ? argv[3] : NULL,
+    if (num > 0 && !strcmp(what, "slow"))
+        return bench_slow(num, argc > 3 && *argv[3] ? argv[3] : NULL,
                           argc > 4 ? atoi(argv[4]) : 0,
                           argc > 5 && *argv[5] ? argv[5] : NULL, argc > 6 ? argv[6] : "none");
-    if (count > 0 && !strcmp(what, "click"))
-        return bench_click((guint) count);
-    if (count > 0 && !strcmp(what, "idle"))
-        return bench_idle((guint) count);
+    if (num > 0 && !strcmp(what, "click"))
+        return bench_click((guint) num);
+    if (num > 0 && !strcmp(what, "idle"))
+        return bench_idle((guint) num);
+    if (num > 0 && !strcmp(what, "look") && argc > 3)
+        return bench_look(num, argv[3], argc > 4 ? argv[4] : "0", argc > 5 ? argv[5] : "ball");
     g_printerr("usage: bench-live slow SECONDS [MODEL [INPUT_SIZE [FILE [FOLLOW]]]] | "
-               "click CLICKS | idle FRAMES\n");
+               "click CLICKS | idle FRAMES | look SECONDS DETECTOR [SIDE [WORDS]]\n");
     return 2;
 }

@@ -53,6 +53,8 @@ more "a camera of 30 Hz before a slow model (${model:-the default one at 1024 px
     slow "$seconds" "${model:-}" "$([ -n "${model:-}" ] && echo 0 || echo 1024)"
 more "from a click to its mask, frames of a camera of 30 Hz: 2 and a step at the median" click 30
 more "a frame where nothing is tracked: less than 20 us" idle 2000
+more "a camera of 25 Hz beside looks by words one after another: no frame is lost, two thirds of the tracked ones at least" \
+    look 10 tests/golden/scene-words/model.safetensors 128
 tools/setup.sh test
 echo "samtrack-live with four RTSP viewers and two pages: no dropped frame, a page costs less than 5 % of a core, a click takes 400 ms at most"
 if line=$(tests/bench/viewers.py "$PWD/build" | tail -n 1) && [ -n "$line" ]; then
