@@ -9,6 +9,8 @@ usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr na
                             writes a small model and what PyTorch finds with it
        compare_detectors.py --family sam3-words [--sam-detect FILE] --side PX [--seed N] [--precision fp32|bf16]
                             every stage of SAM 3's detector at its published sizes, with one phrase
+       compare_detectors.py --family llmdet [--sam-detect FILE] [--shape HEIGHTxWIDTH] [--seed N] [--precision fp32|bf16]
+                            every stage of LLMDet tiny at its published sizes, with two phrases
 
 YOLOv10 is written here from the paper's facts (docs/DETECTORS.md), not from the published code, which is
 AGPL. Its tensors have the names of the published files. BatchNorm's statistics are measured on the
@@ -487,8 +489,12 @@ def main():
     p.add_argument('--mini', type=pathlib.Path)
     p.add_argument('--family', default='yolov10', choices=(
         'yolov10', 'rf-detr', 'rf-detr-seg', 'mask2former-swin', 'mask2former-resnet', 'grounding-dino', 'mm-grounding-dino',
-        'sam3-words'))
+        'sam3-words', 'llmdet'))
+    p.add_argument('--shape', default='384x640')
     a = p.parse_args()
+    if a.family == 'llmdet':
+        height, width = map(int, a.shape.split('x'))
+        return 0 if groundingdino.compare(a.sam_detect, height, width, a.seed, picture, a.precision, like) else 1
     if a.mini:
         if a.family.endswith('grounding-dino'):
             return groundingdino.write_mini(a.mini, picture, a.family.startswith('mm'))

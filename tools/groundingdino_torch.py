@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Grounding DINO and MM-Grounding DINO as transformers publishes them, with random lively weights: what
 compare_detectors.py --mini writes the goldens of."""
+import contextlib
+import json
 import math
+import pathlib
+import subprocess
+import tempfile
 
 import torch
 import torch.nn.functional as F
 import transformers.models.grounding_dino.modeling_grounding_dino as grounding_dino
 import transformers.models.mm_grounding_dino.modeling_mm_grounding_dino as mm_grounding_dino
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from transformers import (BertConfig, BertTokenizerFast, GroundingDinoConfig, GroundingDinoForObjectDetection,
                           MMGroundingDinoConfig, MMGroundingDinoForObjectDetection, SwinConfig)
 
@@ -16,6 +21,10 @@ from mask2former_torch import prepare_shape
 ENDS = ('[CLS]', '[SEP]', '.', '?')
 # What is asked for: the second text begins with what the vocabulary lacks, and has a question mark inside.
 TEXTS = ['red car. striped ball.', '\u4e2d blue fish? small. ball. a big red dog. cars.']
+
+# Of the published vocabulary, and two words; the latter as a text and its tokens.
+MARKS = {0: '[PAD]', 100: '[UNK]', 101: '[CLS]', 102: '[SEP]', 103: '[MASK]', 1012: '.', 1029: '?', 2000: 'wa', 2001: 'wb'}
+TWO_WORDS, TWO_WORDS_IDS = 'wa. wb', [101, 2000, 1012, 2001, 1012, 102]
 
 
 def fill(name, p, rng):
@@ -58,6 +67,22 @@ def build(is_mm, words, seed, **sizes):
     for name, p in model.named_parameters():
         p.data.copy_(fill(name, p, rng))
     return model
+
+
+def build_true(seed):
+    """MM-Grounding DINO's and LLMDet's tiny at its published sizes."""
+    swin = SwinConfig(image_size=224, embed_dim=96, depths=[2, 2, 6, 2], num_heads=[3, 6, 12, 24], window_size=7,
+                      out_indices=[2, 3, 4])
+    config = MMGroundingDinoConfig(backbone_config=swin, decoder_bbox_embed_share=False, decoder_cls_embed_share=False)
+    model, rng = MMGroundingDinoForObjectDetection(config).eval(), torch.Generator().manual_seed(seed)
+    for name, p in model.named_parameters():
+        p.data.copy_(fill(name, p, rng))
+    return model
+
+
+def write_words(folder):
+    """A vocabulary as large as BERT's, with its numbers of marks; the words that are known are wa and wb."""
+    (folder / 'vocab.txt').write_text(''.join(MARKS.get(i, f'[w{i}]') + '\n' for i in range(30522)))
 
 
 def input_shape(side, width, height):
@@ -210,3 +235,58 @@ def write_mini(folder, picture, is_mm):
     model.half().save_pretrained(folder)
     save_file({'frames': frames}, folder / 'frames.safetensors')
     save_file(want, folder / 'want.safetensors')
+
+
+@contextlib.contextmanager
+def handed_order(order):
+    """The candidates that transformers chooses are these, in that order."""
+    own = torch.topk
+
+    def topk(x, k, dim=-1, **given):
+        if k != len(order) or x.dim() != 2:
+            return own(x, k, dim=dim, **given)
+        return torch.return_types.topk((x.gather(1, order[None]), order[None]))
+
+    torch.topk = topk
+    try:
+        yield
+    finally:
+        torch.topk = own
+
+
+def compare(sam_detect, height, width, seed, picture, precision, like):
+    """The engine's stages of a look, and PyTorch's own in that precision (bf16: autocast), beside PyTorch's in f64, at the
+    published sizes of LLMDet tiny; whether all are within 1e-4 in fp32, 2e-2 in bf16, in norm, or no further off than twice
+    PyTorch's own. Queries belong to ranks of candidates, so both are handed the engine's order; printed is how much of it is
+    f64's."""
+    frame = picture(max(height, width), torch.Generator().manual_seed(seed))[:height, :width].contiguous()
+    image = prepare_shape(frame, height, width)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        model = build_true(seed)
+        model.save_pretrained(folder)
+        write_words(folder)
+        save_file({'frames': frame[None].contiguous()}, folder / 'frames.safetensors')
+        layers = [f'{kind}{i}' for i in range(6) for kind in ('image', 'text', 'references', 'layer')]
+        stages = ['bert11', 'text', 'stage2', 'stage3', 'stage4', *sorted(layers), 'candidates', 'logits', 'boxes']
+        command = [sam_detect, '--model', folder / 'model.safetensors', '--frames', folder / 'frames.safetensors', '--out', folder / 'out.safetensors',
+                   '--precision', precision, '--input-size', min(height, width), '--words', TWO_WORDS, *(x for k in stages for x in ('--stage', k))]
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        got = {k: t.clone() for k, t in load_file(folder / 'out.safetensors').items()}
+    candidates = got['frame000/candidates'].reshape(-1, len(TWO_WORDS_IDS)).max(1).values
+    order = candidates.sort(descending=True, stable=True).indices[:model.config.num_queries]
+    with handed_order(order):
+        with torch.autocast('cpu', torch.bfloat16, enabled=precision == 'bf16'):
+            own = run(model, image, TWO_WORDS_IDS)
+        want = run(model.double(), image.double(), TWO_WORDS_IDS)
+    exact = want['candidates'].max(1).values.sort(descending=True, stable=True).indices[:len(order)]
+    print(f'LLMDet tiny of the published sizes at {height} x {width} px, seed {seed}, {precision}: {int((exact == order).sum())} of {len(order)} '
+          f'candidates at their rank\nits last line: {json.loads(done.stdout.splitlines()[-1])}\nstage            here  PyTorch')
+    limit, good = 1e-4 if precision == 'fp32' else 2e-2, True
+    for k in stages:
+        here, there = (((t.reshape(want[k].shape).double() - want[k]).norm() / want[k].norm()).item() for t in (like(got[f'frame000/{k}'], want[k]), own[k]))
+        print(f'{k:12} {here:8.1e} {there:8.1e}')
+        good = good and here <= max(limit, 2 * there)
+    return good
