@@ -69,7 +69,8 @@ def main(build):
         times = check_lines(program, to)
         check(times[0] < 1000, f'the first mask is of {times[0]} s')
         m = program.metrics()
-        check(m['samtrack_frames_total{camera="demo",fate="dropped"}'] == 0, f'frames were dropped: {m}')
+        dropped, received = (m[f'samtrack_frames_total{{camera="demo",fate="{fate}"}}'] for fate in ('dropped', 'received'))
+        check(dropped <= received / 25, f'frames were dropped, more than other work on the machine explains: {m}')
     print('ok')
 
 
