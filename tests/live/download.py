@@ -30,7 +30,7 @@ try:
 except (ImportError, ValueError) as e:
     skip(f'{e}; tools/setup.sh test installs it')
 
-NAME = '<b>"disc" ☃\x1f\x7f\u2028'
+NAME = '<b>"disc" ☃\\ \u2028'
 POINT = f'point,x={DISC[0]},y={DISC[1]}'
 
 
@@ -133,7 +133,7 @@ def wait_for_rest(program):
 async def name_disc(program):
     async with Page(program) as page:
         state = await page.wait_for(lambda s: s['objects'], 'the object')
-        await page.ask('rename', id=state['objects'][0]['id'], name=NAME)
+        check((await page.ask('rename', id=state['objects'][0]['id'], name=NAME))['type'] == 'done', 'the name is refused')
         a = (await page.wait_for(lambda s: s['annotations']['frames'], 'annotations'))['annotations']
         check(a['bytes'] and a['mostBytes'] == 128 << 20 and not a['lost'] and not a['fault'], f'the page is told {a}')
 
