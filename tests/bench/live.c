@@ -152,6 +152,16 @@ static double get_stat(const GstStructure *stats, const gchar *name)
     return v ? (double) g_value_get_int64(v) : 0;
 }
 
+/* When each frame comes out, into b->at. */
+static void note_frames(Bench *b)
+{
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(b->pipeline), "sink");
+
+    b->at = g_new0(gint64, b->most);
+    g_signal_connect(sink, "handoff", G_CALLBACK(on_frame), b);
+    gst_object_unref(sink);
+}
+
 /* The first two seconds, in which the model runs for the first time, do not count. */
 static void tell_slow(const Bench *b, double seconds)
 {
@@ -191,10 +201,7 @@ static int bench_slow(int seconds, const gchar *model, int side, const gchar *ga
     g_free(text);
     if (!ok)
         return 1;
-    b.at = g_new0(gint64, b.most);
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(b.pipeline), "sink");
-    g_signal_connect(sink, "handoff", G_CALLBACK(on_frame), &b);
-    gst_object_unref(sink);
+    note_frames(&b);
     g_timeout_add((guint) seconds * 1000, quit, &b);
     ok = run(&b);
     if (ok)
@@ -491,10 +498,7 @@ static int bench_look(int seconds, const gchar *detector, const gchar *side, con
     g_free(text);
     if (!ok)
         return 1;
-    b.at = g_new0(gint64, b.most);
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(b.pipeline), "sink");
-    g_signal_connect(sink, "handoff", G_CALLBACK(on_frame), &b);
-    gst_object_unref(sink);
+    note_frames(&b);
     gst_element_set_state(b.pipeline, GST_STATE_PLAYING);
     run_turn(&b, seconds, prompt); /* opens the detector */
     tell_look(&b, seconds, prompt);

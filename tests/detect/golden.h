@@ -85,9 +85,9 @@ static inline float *wanted(const struct place *at, const char *what, int rows, 
                        (int64_t[]) { rows, columns });
 }
 
-// That a stage differs from the golden's by no more than this part of it. stored: its name there.
-static inline void expect_stored(sam_detector *d, const struct place *at, const char *stored,
-                                 const char *name, int rows, int columns, double most)
+// By what part of it a stage differs from the golden's. stored: its name there.
+static inline double off_by(sam_detector *d, const struct place *at, const char *stored,
+                            const char *name, int rows, int columns)
 {
     const size_t count = (size_t) rows * columns;
     float *want = wanted(at, stored, rows, columns), *got = calloc(count, sizeof(float));
@@ -104,9 +104,17 @@ static inline void expect_stored(sam_detector *d, const struct place *at, const 
         square += ((double) x - want[i]) * ((double) x - want[i]);
         whole += (double) want[i] * want[i];
     }
-    expect(sqrt(square / whole) <= most, "side %d, frame %d: %s is off by %g", at->side, at->frame,
-           stored, sqrt(square / whole));
     free(want), free(got);
+    return sqrt(square / whole);
+}
+
+// That it differs by no more than `most`.
+static inline void expect_stored(sam_detector *d, const struct place *at, const char *stored,
+                                 const char *name, int rows, int columns, double most)
+{
+    const double off = off_by(d, at, stored, name, rows, columns);
+
+    expect(off <= most, "side %d, frame %d: %s is off by %g", at->side, at->frame, stored, off);
 }
 
 static inline void expect_stage(sam_detector *d, const struct place *at, const char *name, int rows,
