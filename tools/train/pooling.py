@@ -29,11 +29,15 @@ def is_between(config):
 
 def parted(x, side, between):
     """Rows (..., maps * side^2, c) of maps: (means of cells of 2 x 2 positions, rows that stay); no means of a single map."""
-    count = side * side
-    pooled = x[..., count:-count, :] if between else x if x.shape[-2] > count else x[..., :0, :]
-    whole = torch.cat((x[..., :count, :], x[..., -count:, :]), -2) if between and x.shape[-2] > count else x[..., pooled.shape[-2] :, :]
-    cells = pooled.unflatten(-2, (-1, side // 2, 2, side // 2, 2))
-    return cells.mean((-4, -2)).flatten(-4, -2), whole
+    maps = x.unflatten(-2, (-1, side * side))
+    if maps.shape[-3] == 1:
+        averaged, whole = maps[..., :0, :, :], maps
+    elif between:
+        averaged, whole = maps[..., 1:-1, :, :], torch.cat((maps[..., :1, :, :], maps[..., -1:, :, :]), -3)
+    else:
+        averaged, whole = maps, maps[..., :0, :, :]
+    cells = averaged.unflatten(-2, (side // 2, 2, side // 2, 2)).mean((-4, -2))
+    return cells.flatten(-4, -2), whole.flatten(-3, -2)
 
 
 def pooled(x, side, between=False):
