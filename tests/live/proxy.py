@@ -1,17 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The page behind nginx with TLS, under a path that the proxy cuts off, under one that it leaves, and at the root.
-usage: proxy.py BUILD OUT_FOLDER"""
+"""The page behind nginx with TLS, under a path that the proxy cuts off, under one that it leaves, and at the root. nginx ends what is idle for 2 s, and what lies before it
+ends connections, and forgets them: the page goes on, and comes back. usage: proxy.py BUILD OUT_FOLDER"""
 import asyncio
+import contextlib
 import http.client
 import os
 import pathlib
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.parse
 
@@ -24,7 +27,8 @@ if not NGINX:
     skip('there is no nginx')
 
 HOST = 'cam.example.org'
-# As docs/LIVE.md has it, with ports and files of the test's own.
+IDLE_S = 2  # nginx's own is 60
+# As docs/LIVE.md has it, with ports, files and patience of the test's own.
 CONFIG = '''
 daemon off;
 pid {folder}/pid;
@@ -44,7 +48,7 @@ http {{
       proxy_http_version 1.1;
       proxy_set_header Upgrade $http_upgrade;
       proxy_set_header Connection upgrade;
-      proxy_read_timeout 1h;
+      proxy_read_timeout {idle_s}s;
     }}
   }}
 }}
@@ -55,7 +59,7 @@ class Proxy:
     def __init__(self, folder, port, path, cut, back):
         self.port = port
         pathlib.Path(folder, 'nginx.conf').write_text(
-            CONFIG.format(folder=folder, port=port, path=path, cut='/' if cut else '', back=back))
+            CONFIG.format(folder=folder, port=port, path=path, cut='/' if cut else '', back=back, idle_s=IDLE_S))
         self.process = subprocess.Popen([NGINX, '-e', f'{folder}/error.log', '-c', f'{folder}/nginx.conf'], stderr=subprocess.DEVNULL)
         for _ in range(100):
             try:
@@ -76,7 +80,6 @@ class Proxy:
         """The status that the WebSocket's handshake gives."""
         context = ssl._create_unverified_context()
         more = f'Cookie: {cookie}\r\nOrigin: {origin}\r\n'
-        import socket
         with context.wrap_socket(socket.create_connection(('127.0.0.1', self.port), timeout=20)) as s:
             text = HANDSHAKE.format(port=self.port, more=more).replace('GET /socket', f'GET {path}/socket')
             s.sendall(re.sub(r'Host: \S+', f'Host: {HOST}', text).encode())
@@ -85,6 +88,56 @@ class Proxy:
     def stop(self):
         self.process.terminate()
         self.process.wait(20)
+
+
+class Wire:
+    """A port that leads to another one."""
+
+    def __init__(self, port):
+        self.to = port
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.port = self.listener.getsockname()[1]
+        self.pairs = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near = self.listener.accept()[0]
+            except OSError:
+                return
+            pair = {'ends': (near, socket.create_connection(('127.0.0.1', self.to))), 'forgotten': threading.Event()}
+            self.pairs.append(pair)
+            for ends in (pair['ends'], pair['ends'][::-1]):
+                threading.Thread(target=self.carry, args=(*ends, pair['forgotten']), daemon=True).start()
+
+    def carry(self, source, sink, forgotten):
+        try:
+            while data := source.recv(1 << 16):
+                if forgotten.is_set():
+                    return
+                sink.sendall(data)
+            if not forgotten.is_set():
+                sink.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # the other direction has ended
+
+    def cut(self):
+        """Ends all connections that there are."""
+        for pair in self.pairs:
+            for end in pair['ends']:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+        self.pairs = []
+
+    def forget(self):
+        """They stay open at both ends, and carry nothing any more."""
+        for pair in self.pairs:
+            pair['forgotten'].set()
+
+    def stop(self):
+        self.listener.close()
+        self.cut()
 
 
 def use(program, proxy, path):
@@ -149,9 +202,29 @@ async def draw_zone(tab):
         await tab.wait_for('location.pathname.match(/(events|cameras)$/) && document.querySelector("#grid img")?.naturalWidth > 1', 60)
 
 
+async def come_back(tab, program, wire, out):
+    """What ends its connections, and what forgets them so that neither end is told: the page is there again, with what was selected, and with new pictures."""
+    opened = program.read_log().count('event=page-opened')
+    current = 'document.querySelector("#objects [aria-current=true]")'
+    await tab.key('ArrowDown')
+    await tab.wait_for(current)
+    for i, act in enumerate((wire.cut, wire.forget), opened + 1):
+        check(not tab.errors, f'the page has errors: {tab.errors}')
+        await tab.run('window.away = new Promise((resolve) => new MutationObserver(() => document.body.dataset.state === "lost" && resolve(true))'
+                      '.observe(document.body, { attributes: true })), 1')
+        act()
+        check(await tab.run('window.away'), 'the page does not say that it is alone')
+        await tab.screenshot(f'{out}/alone.png')
+        await tab.wait_for('document.body.dataset.state === "live" && document.getElementById("delay").textContent.endsWith(" ms")', 60)
+        check(await tab.run(f'!!{current}'), 'what was selected is not selected any more')
+        tab.errors = [error for error in tab.errors if 'net::ERR_' not in error]  # of what was cut
+        check(program.read_log().count('event=page-opened') == i, f'the page was opened {program.read_log().count("event=page-opened")} times, not {i}')
+
+
 async def browse(program, proxy, path, out):
     """In a browser: WebSocket, pictures, downloads."""
-    async with chromium.Tab(flags=(f'--host-resolver-rules=MAP {HOST}:443 127.0.0.1:{proxy.port}',
+    wire = Wire(proxy.port)
+    async with chromium.Tab(flags=(f'--host-resolver-rules=MAP {HOST}:443 127.0.0.1:{wire.port}',
                                    '--ignore-certificate-errors')) as tab:
         await tab.before_load('delete window.RTCPeerConnection')
         await tab.open(f'https://{HOST}{path}/?token={program.token}')
@@ -163,8 +236,10 @@ async def browse(program, proxy, path, out):
         status = await tab.run('fetch(document.getElementById("lines").href).then(a => a.status)')
         check(status == 200, f'the download gives {status}')
         await tab.screenshot(f'{out}/proxy.png')
+        await come_back(tab, program, wire, out)
         await draw_zone(tab)
         check(not tab.errors, f'the page has errors: {tab.errors}')
+    wire.stop()
 
 
 def main(build, out):

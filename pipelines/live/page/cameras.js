@@ -15,7 +15,7 @@ function show(c) {
 
 async function look() {
   if (document.hidden) return;
-  const answer = await fetch('api/cameras').catch(() => ({}));
+  const answer = await fetch('api/cameras', { signal: AbortSignal.timeout(8000) }).catch(() => ({}));
   if (answer.status === 401) location.reload();
   link.lastElementChild.textContent = link.dataset[document.body.dataset.state = answer.ok ? 'live' : 'lost'];
   if (!answer.ok) return;

@@ -37,7 +37,7 @@ function make(e) {
 }
 
 async function ask(path) {
-  const answer = await fetch(path).catch(() => ({}));
+  const answer = await fetch(path, { signal: AbortSignal.timeout(8000) }).catch(() => ({}));
   if (answer.status === 401) location.reload();
   return answer.ok ? answer.json() : null;
 }

@@ -6,6 +6,7 @@ import { isPreview, parseMasks, parsePreview } from './masks.js';
 const waits = [250, 500, 1000, 2000];
 const refusal = 1008; // code of a connection that the program closes with a reason
 const confirmMs = 60; // between two confirmations of masks: the program counts requests
+const deadMs = 8000; // the program tells its state seven times a second
 
 export class Link extends EventTarget {
   #socket = null;
@@ -14,11 +15,13 @@ export class Link extends EventTarget {
   #state = 0; // number of the last one that came
   #masks = 0; // of the last masks
   #said = 0; // ms, when they were confirmed last
+  #heard = 0; // ms, when anything came last; Infinity: there is no connection
   #replies = new Map();
 
   constructor() {
     super();
     this.#open();
+    setInterval(() => this.silence > deadMs && this.#drop(), 1000);
   }
 
   #open() {
@@ -27,8 +30,18 @@ export class Link extends EventTarget {
     this.#socket = new WebSocket(url);
     this.#socket.binaryType = 'arraybuffer';
     this.#state = this.#masks = 0;
-    this.#socket.onmessage = ({ data }) => typeof data === 'string' ? this.#take(JSON.parse(data)) : this.#takeMasks(data);
+    this.#heard = performance.now();
+    this.#socket.onmessage = ({ data }) => {
+      this.#heard = performance.now();
+      if (typeof data === 'string') this.#take(JSON.parse(data));
+      else this.#takeMasks(data);
+    };
     this.#socket.onclose = (e) => this.#closed(e);
+  }
+
+  // ms since anything came.
+  get silence() {
+    return performance.now() - this.#heard;
   }
 
   // Calls act(message) for each message of a type; 'masks', 'preview' and 'closed' are types, too.
@@ -68,7 +81,15 @@ export class Link extends EventTarget {
     this.send('seen', { n: this.#state, masks: this.#masks });
   }
 
+  // What lies between may forget a connection and tell neither end: that one never closes.
+  #drop() {
+    this.#socket.onmessage = this.#socket.onclose = null;
+    this.#socket.close();
+    this.#closed({});
+  }
+
   #closed({ code, reason }) {
+    this.#heard = Infinity;
     for (const reply of this.#replies.values()) reply({ type: 'refused', why: 'The connection closed.' });
     this.#replies.clear();
     this.#tell('closed', code === refusal ? reason : '');

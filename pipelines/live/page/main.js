@@ -27,7 +27,6 @@ const pointer = new Pointer(view, { prompt, select: (id) => objects.select(id), 
   draw: (act) => zones.use((it) => it.draws && act(it)) });
 const graphs = ['delay', 'age', 'rate'].map((id) => [id, new Graph($(`${id}-graph`))]);
 const silentMs = 4000; // the program tells its state seven times a second
-let heard = 0; // ms
 let hello = {}; // what the program said at first
 let camera = '';
 let width = null;
@@ -194,7 +193,6 @@ function showAll(s) {
   if (s.words || words.now) words.use((it) => it.show(s.words));
   showUndo(s.undo);
   showAnnotations(camera, s.annotations, hello);
-  heard = performance.now();
   showState(s.fault ? 'gone' : view.shown ? 'live' : 'waiting', s.fault);
   if (s.objects.length) $('hint').classList.add('done');
   if (s.width && s.height) $('stage').style.aspectRatio = `${s.width} / ${s.height}`;
@@ -204,7 +202,6 @@ function showAll(s) {
 
 link.on('hello', (message) => {
   hello = message;
-  heard = performance.now();
   showState('waiting');
   watch(hello.cameras.includes(camera) ? camera : hello.cameras[0]);
 });
@@ -216,7 +213,7 @@ link.on('state', showAll);
 window.addEventListener('offline', () => showState('offline'));
 // A connection may be dead long before it closes.
 setInterval(() => {
-  if (isOpen() && performance.now() - heard > silentMs) showState('lost');
+  if (isOpen() && link.silence > silentMs) showState('lost');
 }, 1000);
 
 $('shortcuts').checked = keep('shortcuts') !== 'false';

@@ -2,6 +2,7 @@
 // A sequence of JPEGs in one response, with the time of each. An image element would show them, but not tell their times.
 
 const retry = 2000; // ms until the next attempt
+const silentMs = 8000; // then no picture comes any more: the last one is repeated at least once a second
 const longest = 1 << 24; // bytes of a picture
 
 const fieldOf = (head, name) => Number(head.match(new RegExp(`^${name}: *(\\d+)`, 'im'))?.[1] ?? 0);
@@ -41,7 +42,8 @@ export class Pictures {
   async #read(reader) {
     let bytes = new Uint8Array(0);
     for (;;) {
-      const { done, value } = await reader.read();
+      const timer = setTimeout(() => reader.cancel(), silentMs);
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
       if (done) return;
       const joined = new Uint8Array(bytes.length + value.length);
       joined.set(bytes);
