@@ -28,7 +28,7 @@ struct Album {
     gboolean failing; /* of the thread that takes pictures */
 
     GMutex lock;         /* guards what follows */
-    GQueue held;         /* GstBuffer, the oldest first: copies, as sources may have few */
+    GQueue held;         /* GstSample, the oldest first: copies, as sources may have few */
     gint64 asked;        /* us, when there were masks last */
     GstClockTime last;   /* of the last picture; NONE: there is none */
     GQueue pictures;     /* Picture, the oldest first */
@@ -43,9 +43,9 @@ static void free_picture(gpointer data)
     g_free(picture);
 }
 
-static void free_buffer(gpointer data)
+static void free_sample(gpointer data)
 {
-    gst_buffer_unref(data);
+    gst_sample_unref(data);
 }
 
 /* ---- Files */
@@ -133,13 +133,18 @@ static gboolean is_due(const Album *album, GstClockTime time)
         time - album->last >= album->every;
 }
 
+/* With its caps: at the end of the pipeline the pad has none any more. */
 static void hold(Album *album, GstBuffer *buffer)
 {
+    GstBuffer *copy = gst_buffer_copy_deep(buffer);
+    GstCaps *caps = gst_pad_get_current_caps(album->pad);
     const gsize most = MOST_HELD_BYTES / MAX(gst_buffer_get_size(buffer), 1);
 
-    g_queue_push_tail(&album->held, gst_buffer_copy_deep(buffer));
+    g_queue_push_tail(&album->held, gst_sample_new(copy, caps, NULL, NULL));
+    gst_buffer_unref(copy);
+    gst_clear_caps(&caps);
     while (album->held.length > CLAMP(most, 2, MOST_HELD))
-        gst_buffer_unref(g_queue_pop_head(&album->held));
+        gst_sample_unref(g_queue_pop_head(&album->held));
 }
 
 /* A streaming thread. */
@@ -150,7 +155,7 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
 
     g_mutex_lock(&album->lock);
     if (g_get_monotonic_time() - album->asked > PATIENCE_US)
-        g_queue_clear_full(&album->held, free_buffer);
+        g_queue_clear_full(&album->held, free_sample);
     else if (!GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_GAP) &&
         is_due(album, GST_BUFFER_PTS(buffer)))
         hold(album, buffer);
@@ -159,33 +164,22 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
 }
 
 /* NULL: it is not held, or none is due. */
-static GstBuffer *find_frame(Album *album, GstClockTime time)
+static GstSample *find_frame(Album *album, GstClockTime time)
 {
-    GstBuffer *found = NULL;
+    GstSample *found = NULL;
     GList *at;
 
     g_mutex_lock(&album->lock);
     album->asked = g_get_monotonic_time();
     for (at = is_due(album, time) ? album->held.head : NULL; at && !found; at = at->next)
-        if (GST_BUFFER_PTS(at->data) == time)
-            found = gst_buffer_ref(at->data);
+        if (GST_BUFFER_PTS(gst_sample_get_buffer(at->data)) == time)
+            found = gst_sample_ref(at->data);
     if (found) {
         album->last = time;
-        g_queue_clear_full(&album->held, free_buffer);
+        g_queue_clear_full(&album->held, free_sample);
     }
     g_mutex_unlock(&album->lock);
     return found;
-}
-
-static GBytes *encode(Album *album, GstBuffer *frame, GError **error)
-{
-    GstCaps *caps = gst_pad_get_current_caps(album->pad);
-    GstSample *sample = gst_sample_new(frame, caps, NULL, NULL);
-    GBytes *jpeg = small_encode(sample, error);
-
-    gst_sample_unref(sample);
-    gst_clear_caps(&caps);
-    return jpeg;
 }
 
 static void note_failure(Album *album, const GError *error)
@@ -201,14 +195,14 @@ static void note_failure(Album *album, const GError *error)
 
 void album_take(Album *album, const gchar *run, GstClockTime time)
 {
-    GstBuffer *frame = find_frame(album, time);
+    GstSample *frame = find_frame(album, time);
     gchar *name = frame ? album_name_picture(run, time) : NULL;
     GError *error = NULL;
     GBytes *jpeg;
 
     if (!frame)
         return;
-    jpeg = encode(album, frame, &error);
+    jpeg = small_encode(frame, &error);
     if (jpeg && write_picture(album, name, jpeg, &error)) {
         album->failing = FALSE;
         g_mutex_lock(&album->lock);
@@ -221,7 +215,7 @@ void album_take(Album *album, const gchar *run, GstClockTime time)
     g_clear_error(&error);
     g_clear_pointer(&jpeg, g_bytes_unref);
     g_free(name);
-    gst_buffer_unref(frame);
+    gst_sample_unref(frame);
 }
 
 /* ---- */
@@ -257,7 +251,7 @@ void album_free(Album *album)
         gst_pad_remove_probe(album->pad, album->probe);
         gst_object_unref(album->pad);
     }
-    g_queue_clear_full(&album->held, free_buffer);
+    g_queue_clear_full(&album->held, free_sample);
     g_queue_clear_full(&album->pictures, free_picture);
     g_mutex_clear(&album->lock);
     g_free(album->folder);
