@@ -16,6 +16,7 @@ typedef struct {
     Events *events;
     Event *event;
     gchar *label;
+    GstClockTime time; /* running time of the frame */
     GstSample *picture; /* NULL: there is none */
     gchar *why;         /* it is in no file; NULL: it is */
 } Moment;
@@ -117,11 +118,10 @@ static void on_moment(Event *event, const gchar *label, guint slot, gpointer dat
 {
     Events *events = data;
     const GstClockTime now = camera_get_time(events->camera);
-    const GstClockTime time = events->record->report.running_time;
+    const GstClockTime time = MIN(events->record->report.running_time, now); /* it may be NONE */
     Moment *moment;
 
-    event->time_us = g_get_real_time() - (GST_CLOCK_TIME_IS_VALID(time) && time < now ?
-        (gint64) ((now - time) / GST_USECOND) : 0);
+    event->time_us = g_get_real_time() - (gint64) ((now - time) / GST_USECOND);
     g_mutex_lock(&events->lock);
     if (events->waiting >= MAX_WAITING) {
         events->lost++;
@@ -135,6 +135,7 @@ static void on_moment(Event *event, const gchar *label, guint slot, gpointer dat
     moment->events = events;
     moment->event = event;
     moment->label = g_strdup(label);
+    moment->time = time;
     moment->picture = draw(events, event, slot);
     g_mutex_lock(&events->lock);
     g_queue_push_tail(&events->fresh, moment);
@@ -190,13 +191,10 @@ static void write_moment(gpointer data, gpointer user)
 static void begin_moment(Events *events, Moment *moment)
 {
     const gchar *name = objects_get_name(events->objects, moment->event->object);
-    const GstClockTime now = camera_get_time(events->camera);
-    const gint64 ago_us = MAX(g_get_real_time() - moment->event->time_us, 0);
-    const GstClockTime ago = (GstClockTime) ago_us * GST_USECOND;
 
     moment->event->number = ++events->number;
     if (events->clips)
-        clips_note(events->clips, moment->event->number, now > ago ? now - ago : 0);
+        clips_note(events->clips, moment->event->number, moment->time);
     moment->event->name = g_utf8_make_valid(*name ? name : moment->label, -1);
     g_thread_pool_push(events->pool, moment, NULL);
 }

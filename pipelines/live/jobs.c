@@ -321,10 +321,13 @@ void objects_clear(Objects *objects, ObjectsDone done, gpointer user)
 static void set_up_save(Job *job, gchar *id, const gchar *title)
 {
     Objects *objects = job->objects;
+    const gchar *camera = camera_get_name(objects->camera);
 
     job->save = (Save) {.id = id, .title = g_strdup(title),
-        .time = g_get_real_time() / G_USEC_PER_SEC, .objects = count_objects(objects)};
-    job->write = saves_get_path(objects->folder, camera_get_name(objects->camera), id, "tracks");
+        .time = g_get_real_time() / G_USEC_PER_SEC,
+        .number = saves_get_next_number(objects->folder, camera),
+        .objects = count_objects(objects)};
+    job->write = saves_get_path(objects->folder, camera, id, "tracks");
     job->names = copy_table(objects->names);
 }
 

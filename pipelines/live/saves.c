@@ -68,6 +68,7 @@ static Save *read_save(const gchar *folder, const gchar *camera, gchar *id)
     if (g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL)) {
         save->title = g_key_file_get_string(file, "save", "title", NULL);
         save->time = g_key_file_get_int64(file, "save", "time", NULL);
+        save->number = g_key_file_get_int64(file, "save", "number", NULL);
         save->objects = (guint) MAX(g_key_file_get_integer(file, "save", "objects", NULL), 0);
     }
     g_free(path);
@@ -89,6 +90,8 @@ static gint compare(gconstpointer a, gconstpointer b)
 {
     const Save *x = *(Save *const *) a, *y = *(Save *const *) b;
 
+    if (x->number != y->number)
+        return x->number < y->number ? 1 : -1;
     return x->time != y->time ? (x->time < y->time) - (x->time > y->time) : -strcmp(x->id, y->id);
 }
 
@@ -124,6 +127,15 @@ GPtrArray *saves_list(const gchar *folder, const gchar *camera)
     return list;
 }
 
+gint64 saves_get_next_number(const gchar *folder, const gchar *camera)
+{
+    GPtrArray *list = saves_list(folder, camera);
+    const gint64 last = list->len ? ((Save *) g_ptr_array_index(list, 0))->number : 0;
+
+    g_ptr_array_unref(list);
+    return last < G_MAXINT64 ? last + 1 : last;
+}
+
 gboolean saves_write(const gchar *folder, const gchar *camera, const Save *save, GHashTable *names,
     GError **error)
 {
@@ -135,6 +147,7 @@ gboolean saves_write(const gchar *folder, const gchar *camera, const Save *save,
 
     g_key_file_set_string(file, "save", "title", save->title ? save->title : "");
     g_key_file_set_int64(file, "save", "time", save->time);
+    g_key_file_set_int64(file, "save", "number", save->number);
     g_key_file_set_integer(file, "save", "objects", (gint) save->objects);
     g_hash_table_iter_init(&iter, names);
     while (g_hash_table_iter_next(&iter, &id, &name)) {

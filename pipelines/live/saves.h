@@ -14,6 +14,7 @@ typedef struct {
     gchar *id;    /* "20261128-041500-1", or AUTOSAVE */
     gchar *title; /* "": it has none */
     gint64 time;  /* s since 1970 */
+    gint64 number; /* grows from save to save, whatever the clock says; 0: it has none */
     guint objects;
 } Save;
 
@@ -26,6 +27,9 @@ gboolean saves_is_id(const gchar *text);
 /* The path of "tracks" or "names". Owned by the caller. */
 gchar *saves_get_path(const gchar *folder, const gchar *camera, const gchar *id,
     const gchar *ending);
+
+/* The number of the next one. */
+gint64 saves_get_next_number(const gchar *folder, const gchar *camera);
 
 /* Saves, the newest first; free with g_ptr_array_unref(). Those without a file of names have the
  * date of their file. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock of samtrack-live where a test lets hours pass: the system's, and what the test has
- * written into the file LIVE_CLOCK, 8 bytes, nanoseconds. Timers of the program and clocks that
- * GStreamer's own libraries obtain do not follow it. */
+/* The clocks of samtrack-live where a test lets hours pass: the system's, and what the test has
+ * written into the file LIVE_CLOCK. Its first 8 bytes are nanoseconds of the clock that frames are
+ * stamped with, the next 8 microseconds of the date, of either sign. Timers of the program and
+ * clocks that GStreamer's own libraries obtain do not follow it. */
 
 #include <fcntl.h>
 #include <gst/gst.h>
@@ -9,10 +10,11 @@
 #include <unistd.h>
 
 GstClock *__wrap_gst_system_clock_obtain(void);
+gint64 __wrap_g_get_real_time(void);
+gint64 __real_g_get_real_time(void);
 
 typedef struct {
     GstSystemClock parent;
-    const guint64 *more;
 } TestClock;
 
 typedef struct {
@@ -22,10 +24,28 @@ typedef struct {
 GType test_clock_get_type(void);
 G_DEFINE_TYPE(TestClock, test_clock, GST_TYPE_SYSTEM_CLOCK)
 
+/* The file's 16 bytes. */
+static const guint64 *get_more(void)
+{
+    static gsize only;
+
+    if (g_once_init_enter(&only)) {
+        const gchar *path = g_getenv("LIVE_CLOCK");
+        const int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        void *map = mmap(NULL, 2 * sizeof(guint64), PROT_READ, MAP_SHARED, file, 0);
+
+        if (map == MAP_FAILED)
+            g_error("LIVE_CLOCK is '%s', expected a file of 16 bytes", path ? path : "");
+        close(file);
+        g_once_init_leave(&only, (gsize) map);
+    }
+    return (const guint64 *) only;
+}
+
 static GstClockTime get_time(GstClock *clock)
 {
     return GST_CLOCK_CLASS(test_clock_parent_class)->get_internal_time(clock) +
-        __atomic_load_n(((TestClock *) clock)->more, __ATOMIC_RELAXED);
+        __atomic_load_n(get_more(), __ATOMIC_RELAXED);
 }
 
 static void test_clock_class_init(TestClockClass *class)
@@ -35,14 +55,11 @@ static void test_clock_class_init(TestClockClass *class)
 
 static void test_clock_init(TestClock *clock)
 {
-    const gchar *path = g_getenv("LIVE_CLOCK");
-    const int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void *map = mmap(NULL, sizeof *clock->more, PROT_READ, MAP_SHARED, file, 0);
+}
 
-    if (map == MAP_FAILED)
-        g_error("LIVE_CLOCK is '%s', expected a file of 8 bytes", path ? path : "");
-    close(file);
-    clock->more = map;
+gint64 __wrap_g_get_real_time(void)
+{
+    return __real_g_get_real_time() + (gint64) __atomic_load_n(get_more() + 1, __ATOMIC_RELAXED);
 }
 
 /* One for the whole program, as the system's is. */

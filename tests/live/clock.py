@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""samtrack-live on a clock that the test moves: see clock.c."""
+"""samtrack-live on clocks that the test moves: see clock.c."""
 import os
 import struct
 import tempfile
@@ -15,7 +15,7 @@ class Clocked(Program):
     """Beside its own pace, the clock goes on when forward() is called."""
 
     def __init__(self, build, *arguments):
-        self.more = 0
+        self.more = self.date = 0
         self.file = tempfile.TemporaryFile()
         self.forward(0)
         os.environ.update(LIVE_PROGRAM=f'{build}/tests/live/samtrack-live-clock',
@@ -27,7 +27,12 @@ class Clocked(Program):
 
     def forward(self, seconds):
         self.more += round(seconds * 1e9)
-        os.pwrite(self.file.fileno(), struct.pack('=Q', self.more), 0)
+        os.pwrite(self.file.fileno(), struct.pack('=Qq', self.more, self.date), 0)
+
+    def set_date(self, seconds):
+        """So many seconds from the true date."""
+        self.date = round(seconds * 1e6)
+        self.forward(0)
 
     def forward_to(self, seconds, camera):
         """To a running time of the camera."""

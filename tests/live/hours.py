@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Time stamps of a program that has run for hours and for weeks: pictures, prompts by RTP time stamp, annotations.
+"""Time stamps of a program that has run for hours and for weeks: pictures, prompts by RTP time stamp, annotations. The machine's date jumps.
 usage: hours.py BUILD"""
 import asyncio
+import datetime
 import json
+import pathlib
 import sys
 import time
 
@@ -53,9 +55,37 @@ def check_lines(program, last):
     return times
 
 
+async def set_dates(program):
+    """The machine's date is set back by a day, and then to two days later: a page stays, events have the date that is then, what is kept is written, and saves are in order."""
+    async with Page(program) as page:
+        for n, seconds in enumerate((-86400, 2 * 86400)):
+            program.set_date(seconds)
+            newest = max((e['number'] for e in read_events(program)), default=0)
+            id_ = (await page.ask('box', x=0.4, y=0.3, w=0.2, h=0.5))['id']
+            await page.wait_for(lambda s: any(o['id'] == id_ for o in s['objects']), 'the object')
+            check((await page.ask('rename', id=id_, name=f'date {n}'))['type'] == 'done', 'a name is refused')
+            while not (events := [e for e in read_events(program) if e['number'] > newest and e['kind'] == 'appeared']):
+                await page.take('state')
+            date = datetime.datetime.fromisoformat(events[0]['time'].replace('Z', '+00:00')).timestamp()
+            check(abs(date - time.time() - seconds) < 60, f'an event is of {events[0]["time"]}, {seconds} s from now expected')
+            kept = pathlib.Path(program.folder.name, 'state/demo.kept.names')
+            while not (kept.exists() and f'date {n}' in kept.read_text()):
+                await page.take('state')
+            check((await page.ask('save', name=f'date {n}'))['type'] == 'done', 'a save is refused')
+            saves = [s for s in (await page.ask('saves'))['saves'] if s['save'] != 'kept']
+            check([s['name'] for s in saves] == [f'date {i}' for i in reversed(range(n + 1))], f'the saves are {saves}')
+            await page.ask('remove', id=id_)
+    program.set_date(0)
+
+
+def read_events(program):
+    return json.loads(program.get('/api/cameras/demo/events')[1])['events']
+
+
 def main(build):
     with Clocked(build, '--demo', *PROMPT) as program:
         program.wait_for_frames('demo')
+        asyncio.run(set_dates(program))
         started = program.get_time('demo'), time.monotonic()
         asyncio.run(prompt_by_rtp(program))
         for name, to in (('RTP time stamps', WRAP_S), ('a day', 86400), ('milliseconds in 32 bits', 2**32 / 1000)):

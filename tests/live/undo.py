@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import signal
 import sys
 import tempfile
@@ -120,16 +121,24 @@ async def save(page, folder):
     await do(page, 'clear')
     await do(page, 'restore')
     await expect(page, [(first, 'ball'), (second, '')], 'the newest save')
+    # The machine's clock is set back by three years: what was saved last is the newest all the same, and is kept.
+    for names in folder.glob('demo.*.names'):
+        names.write_text(re.sub('^time=.*', f'time={int(time.time()) + 10**8}', names.read_text(), flags=re.M))
     for bad in ('../demo', 'a/b', '', '1' * 40, '20200101-000000-1'):
         reply = await page.ask('restore', save=bad)
         check(reply['type'] == 'refused' and 'save' in reply['why'], f'the save {bad!r} gives {reply}')
     check((await page.ask('save', name='x' * 65))['type'] == 'refused', 'a long name is not refused')
+    await do(page, 'rename', id=second, name='later')
+    await do(page, 'save', name='later')
+    await do(page, 'clear')
+    await do(page, 'restore')
+    await expect(page, [(first, 'ball'), (second, 'later')], 'the newest save after the clock was set back')
     for _ in range(MAX_SAVES):
         await do(page, 'save')
     saves = [s for s in (await do(page, 'saves'))['saves'] if s['save'] != 'kept']
     check(len(saves) == MAX_SAVES and not any(s['name'] for s in saves), f'{len(saves)} saves are kept')
     check(len(list(folder.glob('demo.2*.tracks'))) == MAX_SAVES, 'files of saves that are gone are left')
-    return [(first, 'ball'), (second, '')]
+    return [(first, 'ball'), (second, 'later')]
 
 
 async def use(program, folder):
