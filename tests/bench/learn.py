@@ -95,10 +95,12 @@ def read_supervision(folder):
 
 
 def read_datumaro(folder):
+    """PyPI's, and CVAT's own, which its importer of COCO calls so. PyPI's has a box beside each mask."""
+    from datumaro.components.annotation import AnnotationType
     from datumaro.components.dataset import Dataset
     found = [item for item in Dataset.import_from(f'{folder}/coco', 'coco_instances') if item.annotations]
     assert all(item.media.data.shape == (360, 640, 3) for item in found), 'the pictures are not found'
-    return len(found), sum(len(item.annotations) for item in found)
+    return len(found), sum(a.type == AnnotationType.mask for item in found for a in item.annotations)
 
 
 def read_ultralytics(folder):

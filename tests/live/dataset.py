@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Data sets that are downloaded: each picture is of the frame that its masks are of, polygons enclose the same pixels as run
-lengths, and so do PNGs; over a restart, without room, beyond the bound. usage: dataset.py BUILD PYTHON_FOLDER     PYTHON_FOLDER may hold pycocotools"""
+lengths, and so do PNGs; over a restart, without room, beyond the bound. usage: dataset.py BUILD PYTHON_FOLDER READERS_FOLDER     PYTHON_FOLDER may hold pycocotools,
+READERS_FOLDER datumaro (tools/setup.sh readers), which then reads COCO's archive as CVAT does: it finds out what it is, and imports the folder"""
 import asyncio
 import http.client
 import io
@@ -10,6 +11,7 @@ import os
 import pathlib
 import resource
 import signal
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -26,6 +28,21 @@ try:
 except ImportError as e:
     skip(f'{e}; tools/setup.sh test installs it')
 
+# In a Python of its own, which has another numpy. Prints {picture: pixels of its masks}.
+IMPORT = '''
+import json, sys
+from datumaro.components.annotation import AnnotationType
+from datumaro.components.dataset import Dataset
+from datumaro.components.environment import Environment
+form = Environment().detect_dataset(sys.argv[1])
+assert len(form) == 1 and form[0] in ("coco", "coco_instances"), form
+data = Dataset.import_from(sys.argv[1], "coco_instances")
+assert [label.name for label in data.categories()[AnnotationType.label]] == [sys.argv[2]], data.categories()
+items = {item.id: (item.media.data.shape, [a for a in item.annotations if a.type == AnnotationType.mask]) for item in data}
+assert all(shape == (360, 640, 3) for shape, _ in items.values()), "pictures are not found"
+assert all(a.attributes["track_id"] == 1 for _, own in items.values() for a in own), "tracks are lost"
+print(json.dumps({name: [int(a.image.sum()) for a in own] for name, (_, own) in items.items()}))
+'''
 SWING = 90
 NAME = 'the "disc": ☃'
 ARGUMENTS = ('--set', 'max-objects=2', '--initial-prompt', 'box,x=190,y=140,w=100,h=100')
@@ -87,6 +104,20 @@ def check_coco(archive):
     return found
 
 
+def import_coco(archive, found, readers):
+    """As CVAT imports it."""
+    env = dict(os.environ, PYTHONPATH=readers)
+    if subprocess.run([sys.executable, '-c', 'import datumaro'], env=env, capture_output=True).returncode:
+        print('there is no datumaro; tools/setup.sh readers installs it')
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        archive.extractall(folder)
+        done = subprocess.run([sys.executable, '-c', IMPORT, folder, NAME], env=env, capture_output=True, text=True)
+        check(not done.returncode, f'datumaro: {done.stderr}')
+        read = json.loads(done.stdout.splitlines()[-1])
+    check(read == {number: [int(mask.sum()) for mask in own] for number, own in found.items()}, f'datumaro reads {read}')
+
+
 def check_yolo(archive, found):
     text = archive.read('data.yaml').decode()
     check(text == f'train: images/train\nval: images/train\nnames:\n  0: {json.dumps(NAME, ensure_ascii=False)}\n', f'data.yaml is {text}')
@@ -127,11 +158,13 @@ def wait_for_pictures(program, n):
     return asyncio.run(wait())
 
 
-def test_set(build, film):
+def test_set(build, film, readers):
     with Program(build, f'disc={film}', *ARGUMENTS, '--set', 'framerate=12', '--config', write_keys(film, 400, 128)) as program:
         told = wait_for_pictures(program, 8)
         check(told['pictureBytes'] > 1000 and told['mostPictureBytes'] == 128 << 20 and not told['lostPictures'], f'a page is told {told}')
-        found = check_coco(fetch(program, 'coco'))
+        archive = fetch(program, 'coco')
+        found = check_coco(archive)
+        import_coco(archive, found, readers)
         check_yolo(fetch(program, 'yolo'), found)
         check_davis(fetch(program, 'davis'), found)
         for path in ('disc.zip', 'disc.yolo', 'disc.coco.zip.json', 'nobody.coco.zip'):
@@ -177,11 +210,11 @@ def write_keys(film, every, most):
     return str(path)
 
 
-def main(build, _):
+def main(build, _, readers):
     with tempfile.TemporaryDirectory() as folder:
         film = make_film(folder, SWING, still=25)  # a prompt that comes late hits it, too
         os.environ['LD_LIBRARY_PATH'] = build  # meson has the scripted tracker's folder in it, too
-        test_set(build, film)
+        test_set(build, film, readers)
         os.environ['LD_LIBRARY_PATH'] = f'{build}/tests/scripted'
         os.environ['SAMTRACK_MODEL'] = f'{ROOT}/models/samtrack-lite0.safetensors'
         test_bound(build, film, folder)
