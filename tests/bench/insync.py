@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """How far masks are beside their things on the screen: the page of samtrack-live shows the demo's scene in Chromium, and looks at
-it are compared with the scene's truth. usage: insync.py BUILD [LOOKS [KEY=VALUE ...]]     keys are those of a camera; prints a line of JSON: for sync and live the median
+it are compared with the scene's truth. usage: insync.py BUILD [LOOKS [KEY=VALUE ...]]     keys are those of a camera, and slow=N: the scene is played N times slower, from a film, so that a busy machine tracks
+each frame, as one with time does at the scene's own pace; prints a line of JSON: for sync and live the median
 distance of the middles of ball and mask, px of 640x360, and the figures of the page. model_px is that of the mask which the program has kept of the frame that is seen: the model's part. page_px
 is the distance of that mask's middle from that of what the page draws on the frame: the page's part. exit status 77: something is missing"""
 import asyncio
@@ -11,6 +12,7 @@ import json
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,6 +35,7 @@ WIDTH, HEIGHT, RATE = 640, 360, 30
 SMALL = 80, 45  # of pictures that are compared
 MOST_UNLIKE = 15  # of the pictures of one frame, levels: the stream is compressed
 BALL = 292, 268  # where it is in the first frame
+BOX = 'box,x=245,y=221,w=95,h=94'  # of it
 COLOUR = 255, 59, 48  # of its mask
 LOOK = '''(() => {
   const c = Object.assign(document.createElement('canvas'), { width: %d, height: %d });
@@ -41,7 +44,7 @@ LOOK = '''(() => {
     c.getContext('2d').drawImage(document.getElementById(layer), 0, 0, c.width, c.height);
     return c.toDataURL().split(',')[1];
   };
-  return [shot('picture'), shot('overlay'), ...['delay', 'age', 'rate'].map((id) => document.getElementById(id).textContent)];
+  return [shot('picture'), shot('overlay'), ...['delay', 'age', 'rate', 'source'].map((id) => document.getElementById(id).textContent)];
 })()''' % (WIDTH, HEIGHT)
 
 
@@ -90,6 +93,14 @@ def draw_scene(build, seconds):
     return np.stack(pictures), middles
 
 
+def make_film(build, folder, slow):
+    """The scene's frames, each so many times as long. Long enough that it does not begin again."""
+    for command in (f'samscene num-buffers=300 ! video/x-raw,width={WIDTH},height={HEIGHT},framerate={RATE}/1 ! videoconvert ! jpegenc quality=98 ! multifilesink location={folder}/%04d.jpg',
+                    f'multifilesrc location={folder}/%04d.jpg caps=image/jpeg,framerate={RATE}/{slow} ! jpegdec ! videoconvert ! x264enc quantizer=12 pass=quant key-int-max=30 ! h264parse ! mp4mux ! filesink location={folder}/scene.mp4'):
+        subprocess.run(['gst-launch-1.0', '-q', *command.split()], check=True, env=dict(os.environ, GST_PLUGIN_PATH=f'{build}/gst'))
+    return f'{folder}/scene.mp4'
+
+
 async def look(tab, mode, looks):
     await tab.run(f'document.querySelector("#modes [value={mode}]").click()')
     await asyncio.sleep(3)
@@ -100,12 +111,12 @@ async def look(tab, mode, looks):
     return taken
 
 
-async def take_looks(build, looks, keys):
+async def take_looks(build, looks, source, keys):
     settings = [word for key in keys for word in ('--set', key)]
     with tempfile.NamedTemporaryFile('w', suffix='.conf') as file:
         file.write('[live]\npictures-every=0\n')  # of each tracked frame
         file.flush()
-        program = Program(build, '--demo', '--config', file.name, '--initial-prompt', 'point,x=%d,y=%d' % BALL, *settings)
+        program = Program(build, source, '--config', file.name, '--initial-prompt', BOX, *settings)
     with program:
         async with chromium.Tab(1320, 860) as tab:
             await tab.open(program.page)
@@ -161,8 +172,12 @@ def main(build, looks=20, *keys):
     if not chromium.find():
         skip('there is no Chromium')
     began = time.monotonic()
-    taken, archive = asyncio.run(take_looks(build, int(looks), keys))
-    pictures, middles = draw_scene(build, time.monotonic() - began)
+    slow = [int(key[5:]) for key in keys if key.startswith('slow=')]
+    keys = [key for key in keys if not key.startswith('slow=')]
+    with tempfile.TemporaryDirectory() as folder:
+        source = f'demo={make_film(build, folder, slow[0])}' if slow else '--demo'
+        taken, archive = asyncio.run(take_looks(build, int(looks), source, keys))
+    pictures, middles = draw_scene(build, 10 if slow else time.monotonic() - began)
     kept = read_kept(archive, pictures)
     result = {}
     for mode, shots in taken.items():
@@ -170,7 +185,8 @@ def main(build, looks=20, *keys):
             result[f'{mode}_{part}px'] = round(statistics.median(apart), 2) if apart else None
             result[f'{mode}_{part}most_px'] = round(max(apart), 2) if apart else None
             result[f'{mode}_{part}frames'] = len(apart)
-        result[f'{mode}_delay'], result[f'{mode}_age'], result[f'{mode}_rate'] = shots[len(shots) // 2][2:]
+        for name, text in zip(('delay', 'age', 'rate', 'source'), shots[len(shots) // 2][2:]):
+            result[f'{mode}_{name}'] = text
     print(json.dumps(result))
 
 

@@ -353,7 +353,7 @@ async def use_pictures(tab, program, out):
 async def pose(browser, build, out):
     """The picture of the documentation."""
     with Program(build, '--demo', '--initial-prompt',
-                 'point,x=480,y=190;point,x=190,y=92;point,x=292,y=268') as program:
+                 'point,x=480,y=190;point,x=190,y=92;box,x=245,y=221,w=95,h=94') as program:
         async with browser.Tab(1280, 740) as tab, Page(program) as page:
             await tab.open(program.page)
             await tab.wait_for(SHOWN)

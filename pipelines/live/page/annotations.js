@@ -5,6 +5,8 @@ import { $, say } from './dom.js';
 
 const size = (bytes) => bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 
+const many = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
+
 function span(seconds) {
   if (seconds < 120) return `${Math.round(seconds)} s`;
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
@@ -19,7 +21,7 @@ function link(id, camera, ending, exists) {
 
 function tell({ frames, bytes, seconds, pictures, pictureBytes, forgotten, mostBytes }) {
   if (!frames) return mostBytes ? 'Tracked frames are kept for a download.' : 'No annotations are kept.';
-  return `${frames} tracked frames in ${span(seconds)}, ${size(bytes)}` + (pictures ? `, with ${pictures} pictures, ${size(pictureBytes)}` : '') +
+  return `${many(frames, 'tracked frame')} in ${span(seconds)}, ${size(bytes)}` + (pictures ? `, with ${many(pictures, 'picture')}, ${size(pictureBytes)}` : '') +
     (forgotten ? '; older ones are given up' : '');
 }
 
@@ -33,7 +35,7 @@ export function showAnnotations(camera, a, { folder, keepTracks }) {
     ...(a.mostPictureBytes ? [`pictures (at most ${size(a.mostPictureBytes)})`] : []), 'saves',
     ...(keepTracks ? ['objects with their names (every minute)'] : [])];
   say($('where'), `Kept over restarts in ${folder} of the server: ${kinds.join(', ')}.`);
-  const lost = [...(a.lost ? [`${a.lost} frames are missing. ${a.fault}`] : []), ...(a.lostPictures ? [`${a.lostPictures} pictures are missing.`] : [])];
+  const lost = [...(a.lost ? [`Missing: ${many(a.lost, 'frame')}. ${a.fault}`] : []), ...(a.lostPictures ? [`Missing: ${many(a.lostPictures, 'picture')}.`] : [])];
   $('loss').hidden = !lost.length;
   say($('loss'), lost.join(' '));
 }
