@@ -36,7 +36,7 @@ async def ask(program):
         reply = await two.ask('words', of=' dog .. ball.')
         check(reply['type'] == 'done', f'words give {reply}')
         # What was told of a phrase stays.
-        state = await one.wait_for(lambda s: s['words']['of'] in (' dog .. ball.', 'dog. ball'), 'the other words')
+        state = await one.wait_for(lambda s: s['words']['of'] in (' dog .. ball.', 'dog. ball'), 'the other words', SLOW)
         check(states(state)[0] == ('dog', 'missing') and states(state)[1][0] == 'ball', f'after a change: {state["words"]}')
         await one.wait_for(lambda s: not any(o['name'] == 'fish' for o in s['objects']), 'the end of the fish', SLOW)
         await one.wait_for(lambda s: states(s)[1] == ('ball', 'found'), 'the ball', SLOW)
@@ -47,7 +47,7 @@ async def ask(program):
             reply = await one.ask('words', of=words)
             check(reply['type'] == 'refused' and why in reply['why'], f'{words[:20]} gives {reply}')
         await one.ask('words', of='')
-        await one.wait_for(lambda s: s['words'] == {'of': '', 'refused': False, 'phrases': []}, 'no words')
+        await one.wait_for(lambda s: s['words'] == {'of': '', 'refused': False, 'phrases': []}, 'no words', SLOW)
         # The detector says so when it reads them.
         await one.ask('words', of='\u3042')
         await one.wait_for(lambda s: s['words']['refused'], 'the refusal', SLOW)
