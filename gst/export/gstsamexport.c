@@ -53,6 +53,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_sam_export_debug);
  * @GST_SAM_EXPORT_FORMAT_COCO: a COCO file, an annotation per object and frame
  * @GST_SAM_EXPORT_FORMAT_DAVIS: a PNG with a palette per frame
  * @GST_SAM_EXPORT_FORMAT_MOT: text of the MOT challenge
+ * @GST_SAM_EXPORT_FORMAT_YOLO: labels of YOLO's segmentation
  * @GST_SAM_EXPORT_FORMAT_COCO_VIDEO: a COCO file of videos, as YouTube-VIS has
  * it
  *
@@ -64,6 +65,7 @@ typedef enum
   GST_SAM_EXPORT_FORMAT_COCO,
   GST_SAM_EXPORT_FORMAT_DAVIS,
   GST_SAM_EXPORT_FORMAT_MOT,
+  GST_SAM_EXPORT_FORMAT_YOLO,
   GST_SAM_EXPORT_FORMAT_COCO_VIDEO,
 } GstSamExportFormat;
 
@@ -183,7 +185,8 @@ refuse (GError ** error, const gchar * text)
 static gboolean
 check_settings (GstSamExport * self, GError ** error)
 {
-  const gboolean pictures = self->format == GST_SAM_EXPORT_FORMAT_DAVIS;
+  const gboolean folder = self->format == GST_SAM_EXPORT_FORMAT_DAVIS ||
+      self->format == GST_SAM_EXPORT_FORMAT_YOLO;
   const gboolean coco = self->format == GST_SAM_EXPORT_FORMAT_COCO ||
       self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO;
   const gboolean broker = is_set (self->mqtt_uri) || is_set (self->kafka_uri);
@@ -198,15 +201,15 @@ check_settings (GstSamExport * self, GError ** error)
   if (broker && self->format != GST_SAM_EXPORT_FORMAT_JSON_LINES)
     return refuse (error, "The property 'mqtt-uri' or 'kafka-uri' is set, "
         "which expects the format 'json-lines'.");
-  if (self->atomic && (broker || pictures))
+  if (self->atomic && (broker || folder))
     return refuse (error, "The property 'atomic' is set, which expects a file, "
-        "not the format 'davis' or a broker.");
-  if (pictures && !strcmp (self->location, "-"))
-    return refuse (error, "The property 'location' is '-', but the format "
-        "'davis' expects a folder.");
-  if (self->mask_size == GST_SAM_EXPORT_MASK_SIZE_NONE && (pictures || coco))
+        "not the formats 'davis' and 'yolo' or a broker.");
+  if (folder && !strcmp (self->location, "-"))
+    return refuse (error, "The property 'location' is '-', but the formats "
+        "'davis' and 'yolo' expect a folder.");
+  if (self->mask_size == GST_SAM_EXPORT_MASK_SIZE_NONE && (folder || coco))
     return refuse (error, "The property 'mask-size' is 'none', but the formats "
-        "'coco', 'coco-video' and 'davis' consist of masks.");
+        "'coco', 'coco-video', 'davis' and 'yolo' consist of masks.");
   return TRUE;
 }
 
@@ -247,17 +250,19 @@ open_output (GstSamExport * self, const gchar * run, GError ** error)
 static GstSamFormat *
 open_format (GstSamExport * self, GError ** error)
 {
+  const gboolean video = self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO;
   GstSamFormat *format;
   GstSamOutput *output;
   gchar *run;
 
-  if (self->format == GST_SAM_EXPORT_FORMAT_COCO ||
-      self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO)
-    return gst_sam_format_new_coco (self->location,
-        self->format == GST_SAM_EXPORT_FORMAT_COCO_VIDEO, self->mask_size,
+  if (video || self->format == GST_SAM_EXPORT_FORMAT_COCO)
+    return gst_sam_format_new_coco (self->location, video, self->mask_size,
         &self->tally, error);
   if (self->format == GST_SAM_EXPORT_FORMAT_DAVIS)
     return gst_sam_format_new_davis (self->location, self->mask_size,
+        &self->tally, error);
+  if (self->format == GST_SAM_EXPORT_FORMAT_YOLO)
+    return gst_sam_format_new_yolo (self->location, self->mask_size,
         &self->tally, error);
   run = self->run ? g_strdup (self->run) : g_strdup_printf ("%08x%08x",
       g_random_int (), g_random_int ());
@@ -448,6 +453,7 @@ format_get_type (void)
     {GST_SAM_EXPORT_FORMAT_DAVIS,
         "A new folder of PNGs with a palette, as DAVIS has it", "davis"},
     {GST_SAM_EXPORT_FORMAT_MOT, "Text of the MOT challenge", "mot"},
+    {GST_SAM_EXPORT_FORMAT_YOLO, "Labels of YOLO's segmentation", "yolo"},
     {0, NULL, NULL},
   };
 
@@ -726,16 +732,16 @@ install_queue (GObjectClass * klass)
   /**
    * GstSamExport:location:
    *
-   * File to write, or `-` for standard output; for the format `davis` a folder,
+   * File to write, or `-` for standard output; for `davis` and `yolo` a folder,
    * which is created if its parent exists. A file that exists is replaced; a
-   * folder with PNGs in it is refused, as two runs would mix.
+   * folder with PNGs or labels in it is refused, as two runs would mix.
    *
    * Since: 0.1
    */
   g_object_class_install_property (klass, PROP_LOCATION,
       g_param_spec_string ("location", "Location",
-          "File to write, or - for standard output; for davis a folder without "
-          "PNGs", NULL,
+          "File to write, or - for standard output; for davis and yolo a "
+          "folder without PNGs or labels", NULL,
           SETTABLE));
   /**
    * GstSamExport:queue-size:

@@ -53,6 +53,12 @@ GstSamFormat *gst_sam_format_new_coco (const gchar * location,
 GstSamFormat *gst_sam_format_new_davis (const gchar * location,
     GstSamExportMaskSize size, GstSamTally * tally, GError ** error);
 
+/* Labels of YOLO's segmentation, labels/train/00000.txt and so on, in a folder,
+ * which is created if its parent exists, and must have no labels; data.yaml
+ * has the names of classes. */
+GstSamFormat *gst_sam_format_new_yolo (const gchar * location,
+    GstSamExportMaskSize size, GstSamTally * tally, GError ** error);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_FORMAT_H__ */

@@ -2,14 +2,12 @@
 /* Frames as PNGs with a palette, as the DAVIS data set has them: 00000.png and
  * so on, 0 where nothing is. */
 
+#include "gstsamfolder.h"
 #include "gstsamformat.h"
 #include "gstsamlock.h"
 #include "gstsamindexed.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct
 {
@@ -67,7 +65,6 @@ fill_lut (DavisFormat * self, const GstSamReport * report)
 static gboolean
 write_picture (DavisFormat * self, const GstSamRecord * record, GError ** error)
 {
-  GError *why = NULL;
   gboolean ok;
   gchar *name;
 
@@ -85,18 +82,12 @@ write_picture (DavisFormat * self, const GstSamRecord * record, GError ** error)
   if (!gst_sam_indexed_encode (self->data, self->coder.labels, self->lut,
           self->width, self->height, error))
     return FALSE;
-  name = g_strdup_printf ("%s/%05" G_GUINT64_FORMAT ".png", self->folder,
-      record->frame);
-  ok = g_file_set_contents_full (name, (const gchar *) self->data->data,
-      self->data->len, G_FILE_SET_CONTENTS_CONSISTENT, 0666, &why);
-  if (!ok)
-    g_set_error (error, GST_RESOURCE_ERROR, why->code == G_FILE_ERROR_NOSPC ?
-        GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_WRITE,
-        "Cannot write '%s': %s.", name, why->message);
-  else
+  name = g_strdup_printf ("%05" G_GUINT64_FORMAT ".png", record->frame);
+  ok = gst_sam_folder_write (self->folder, name, self->data->data,
+      self->data->len, error);
+  if (ok)
     gst_sam_tally_add_written (self->tally, 1, self->data->len);
   g_free (name);
-  g_clear_error (&why);
   return ok;
 }
 
@@ -127,49 +118,6 @@ davis_free (GstSamFormat * format)
   g_free (self);
 }
 
-/* Whether the folder has PNGs: those of another run would stay where this one
- * has fewer frames, and nothing would tell them apart. */
-static gboolean
-check_unused (const gchar * location, GError ** error)
-{
-  GDir *dir = g_dir_open (location, 0, error);
-  const gchar *name;
-
-  if (!dir)
-    return FALSE;
-  while ((name = g_dir_read_name (dir))) {
-    if (g_str_has_suffix (name, ".png"))
-      break;
-  }
-  if (name)
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
-        "The folder '%s' has PNGs, such as '%s', which would be mixed with "
-        "those of this run: expected is a new or an empty folder.", location,
-        name);
-  g_dir_close (dir);
-  return !name;
-}
-
-static gboolean
-open_folder (const gchar * location, GError ** error)
-{
-  int number = 0;
-
-  if (g_mkdir (location, 0777))
-    number = errno == EEXIST && g_file_test (location, G_FILE_TEST_IS_DIR) ? 0 :
-        errno;
-  if (!number && g_access (location, W_OK | X_OK))
-    number = errno;
-  if (number) {
-    g_set_error (error, GST_RESOURCE_ERROR, number == ENOENT ?
-        GST_RESOURCE_ERROR_NOT_FOUND : GST_RESOURCE_ERROR_OPEN_WRITE,
-        "The folder '%s' cannot be written to: %s.", location,
-        number == EEXIST ? "it is not a folder" : g_strerror (number));
-    return FALSE;
-  }
-  return check_unused (location, error);
-}
-
 GstSamFormat *
 gst_sam_format_new_davis (const gchar * location, GstSamExportMaskSize size,
     GstSamTally * tally, GError ** error)
@@ -178,7 +126,8 @@ gst_sam_format_new_davis (const gchar * location, GstSamExportMaskSize size,
   DavisFormat *self;
 
   gst_sam_lock_init (&lock);
-  if (!open_folder (location, error) ||
+  if (!gst_sam_folder_open (location, error) ||
+      !gst_sam_folder_check_unused (location, ".png", "PNGs", error) ||
       !gst_sam_lock_take_folder (&lock, location, error))
     return NULL;
   self = g_new0 (DavisFormat, 1);

@@ -2,9 +2,9 @@
 #include "dataset.h"
 
 #include "album.h"
-#include "polygon.h"
 
 #include "record/gstsamjson.h"
+#include "record/gstsampolygon.h"
 
 #include <string.h>
 
@@ -70,7 +70,7 @@ static void add_labels(GString *text, const Run *run, const GstSamRecord *record
             continue;
         g_string_append_printf(text, "%u",
             find_class(classes, dataset_get_class(run, record, i)));
-        if (polygon_append(text, gst_sam_coder_get_counts(coder, object), coder->width,
+        if (gst_sam_polygon_append(text, gst_sam_coder_get_counts(coder, object), coder->width,
             coder->height))
             g_string_append_c(text, '\n');
         else

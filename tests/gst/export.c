@@ -485,7 +485,7 @@ GST_END_TEST;
 GST_START_TEST (test_a_second_exporter_is_refused)
 {
   const gchar *format[] = { "format=json-lines", "format=mot", "format=coco",
-    "format=coco-video",
+    "format=coco-video", "format=yolo",
 #ifdef WITH_PNG
     "format=davis",
 #endif
@@ -512,6 +512,21 @@ GST_START_TEST (test_a_second_exporter_is_refused)
   lines = export_list ();
   fail_unless_equals_int (g_strv_length (lines), G_N_ELEMENTS (format) + 1);
   g_strfreev (lines);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_yolo_refuses_a_folder_with_labels)
+{
+  GstHarness *h = export_open ("format=yolo", "yolo");
+  gchar *text;
+
+  gst_harness_push (h, export_tracked_new (0));
+  export_close (h);
+  text = export_get_refusal ("format=yolo", "yolo");
+  fail_unless (text && strstr (text, "00000.txt") && strstr (text,
+          "expected is a new or an empty folder"), "%s", text);
+  g_free (text);
 }
 
 GST_END_TEST;
@@ -632,6 +647,7 @@ export_suite (void)
   tcase_add_test (tc, test_a_stream_without_frames_is_written);
   tcase_add_test (tc, test_a_second_exporter_is_refused);
   tcase_add_test (tc, test_a_file_is_reopened);
+  tcase_add_test (tc, test_yolo_refuses_a_folder_with_labels);
 #ifdef WITH_PNG
   tcase_add_test (tc, test_davis_refuses_a_folder_with_pngs);
   tcase_add_test (tc, test_davis_tells_when_the_palette_is_full);

@@ -190,13 +190,46 @@ def check_davis(folder, lines, maps, numpy):
     check(all(palette[3 * i:3 * i + 3] == colour for i, colour in known.items()), "the palette")
 
 
+def fill(corners, numpy):
+    """The pixels whose middle is inside a polygon, by the rule of even and odd."""
+    flips = numpy.zeros((HEIGHT, WIDTH + 1), int)
+    for (x0, y0), (x1, y1) in zip(corners, numpy.roll(corners, -1, axis=0)):
+        for row in range(HEIGHT):
+            if (y0 <= row + 0.5) != (y1 <= row + 0.5):
+                flips[row, int(numpy.ceil(x0 + (row + 0.5 - y0) / (y1 - y0) * (x1 - x0) - 0.5))] += 1
+    return numpy.cumsum(flips, axis=1)[:, :WIDTH] % 2 == 1
+
+
+def check_yolo(folder, lines, maps, numpy):
+    """A line for each mask; its polygon encloses the mask's pixels, specks of 14 pixels at most excepted."""
+    names = sorted(os.listdir(os.path.join(folder, "labels", "train")))
+    check(names == [f"{i:05}.txt" for i in range(FRAMES)], f"names of the labels: {names}")
+    found = 0
+    for line, labels in zip(lines, maps):
+        with open(os.path.join(folder, "labels", "train", f"{line['frame']:05}.txt"), encoding="ascii") as file:
+            rows = file.read().splitlines()
+        things = [thing for thing in line["objects"] if thing["mask"]]
+        check(len(rows) == len(things), f"yolo: {len(rows)} lines of frame {line['frame']}")
+        for row, thing in zip(rows, things):
+            number, *corners = row.split(" ")
+            corners = numpy.array(corners, float).reshape(-1, 2) * (WIDTH, HEIGHT)
+            mask = labels == thing["slot"]
+            off = (fill(corners, numpy) != mask).sum()
+            found += 1
+            check(number == "0" and off <= 14 + mask.sum() // 100, f"yolo: class {number}, {off} of {mask.sum()} pixels of frame {line['frame']}")
+    with open(os.path.join(folder, "data.yaml"), encoding="utf-8") as file:
+        text = file.read()
+    check(found > FRAMES and text == 'train: images/train\nval: images/train\nnames:\n  0: "object"\n', f"yolo: {found} masks; data.yaml is {text}")
+
+
 def check_masks(env, folder, masks, numpy):
     path = {name: os.path.join(folder, "export." + name) for name in ("jsonl", "json", "video.json", "txt", "raw")}
-    pictures = os.path.join(folder, "export.png")
-    shutil.rmtree(pictures, ignore_errors=True)
+    pictures, texts = os.path.join(folder, "export.png"), os.path.join(folder, "export.yolo")
+    for old in pictures, texts:
+        shutil.rmtree(old, ignore_errors=True)
     process = launch(f"{SCENE} track.src ! queue ! samexport location={path['jsonl']} ! samexport format=coco "
                      f"location={path['json']} ! samexport format=coco-video location={path['video.json']} ! samexport format=mot location={path['txt']} ! samexport format=davis "
-                     f"location={pictures} ! fakesink track.overlay ! queue ! video/x-raw,format=GRAY8 ! filesink "
+                     f"location={pictures} ! samexport format=yolo location={texts} ! fakesink track.overlay ! queue ! video/x-raw,format=GRAY8 ! filesink "
                      f"location={path['raw']}", env)
     stats = get_stats(finish(process, "masks"))
     check(stats.get("frames-lost") == 0 and stats.get("frames-written") == FRAMES, f"masks: {stats}")
@@ -209,6 +242,7 @@ def check_masks(env, folder, masks, numpy):
     check_coco_video(path["video.json"], lines, maps, masks, numpy)
     check_mot(path["txt"], lines)
     check_davis(pictures, lines, maps, numpy)
+    check_yolo(texts, lines, maps, numpy)
 
 
 # Breaks

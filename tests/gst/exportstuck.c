@@ -303,6 +303,8 @@ GST_START_TEST (test_what_cannot_be_written_is_refused_at_the_start)
   REFUSED ("location=/tmp/x mqtt-uri=mqtt://localhost/a", SETTINGS, "Both");
   REFUSED ("format=mot mqtt-uri=mqtt://localhost/a", SETTINGS, "json-lines");
   REFUSED ("format=davis location=-", SETTINGS, "folder");
+  REFUSED ("format=yolo location=-", SETTINGS, "folder");
+  REFUSED ("format=yolo mask-size=none location=/tmp/x", SETTINGS, "mask-size");
   REFUSED ("format=coco mask-size=none location=/tmp/x", SETTINGS, "mask-size");
   REFUSED ("location=/no/such/folder/x", NOT_FOUND, "'/no/such/folder/x'");
   REFUSED ("format=coco location=/no/such/folder/x", NOT_FOUND,
@@ -313,6 +315,9 @@ GST_START_TEST (test_what_cannot_be_written_is_refused_at_the_start)
   REFUSED ("format=coco location=/tmp", OPEN_WRITE, "is a folder");
   REFUSED ("format=coco location=/dev/full", OPEN_WRITE, "device");
   REFUSED ("format=davis location=/dev/null", OPEN_WRITE, "not a folder");
+  REFUSED ("format=yolo location=/no/such/folder/x", NOT_FOUND,
+      "'/no/such/folder/x'");
+  REFUSED ("format=yolo location=/dev/null", OPEN_WRITE, "not a folder");
 }
 
 GST_END_TEST;
