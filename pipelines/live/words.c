@@ -46,6 +46,43 @@ static gchar **split(const gchar *of)
     return phrases;
 }
 
+/* One form of the same phrases, however they are set apart. */
+static gchar *tidy(const gchar *of)
+{
+    gchar **phrases = split(of), *text;
+    GString *joined = g_string_new(NULL);
+    gsize i;
+
+    for (i = 0; phrases[i]; i++)
+        if (*phrases[i])
+            g_string_append_printf(joined, "%s. ", phrases[i]);
+    text = g_utf8_casefold(joined->str, -1);
+    g_string_free(joined, TRUE);
+    g_strfreev(phrases);
+    return text;
+}
+
+/* Whether a prompt, 'text,of="..."', asks for the words that hold. Others that were refused have
+ * been told to whoever asked. */
+static gboolean is_asked(const Words *words, const gchar *prompt)
+{
+    const gchar *begin = prompt ? strchr(prompt, '"') : NULL;
+    const gchar *end = begin ? strchr(begin + 1, '"') : NULL;
+    gchar *of, *theirs, *ours;
+    gboolean same;
+
+    if (!end || !words->of)
+        return FALSE;
+    of = g_strndup(begin + 1, end - begin - 1);
+    theirs = tidy(of);
+    ours = tidy(words->of);
+    same = g_str_equal(theirs, ours);
+    g_free(of);
+    g_free(theirs);
+    g_free(ours);
+    return same;
+}
+
 /* The tracker tells nothing new of phrases that it had before. */
 static void forget_others(Words *words)
 {
@@ -77,7 +114,8 @@ void words_hear(Words *words, const GstStructure *message)
     Told *told;
 
     if (gst_structure_has_name(message, "samtrack-refusal") &&
-        !g_strcmp0(gst_structure_get_string(message, "reason"), "words"))
+        !g_strcmp0(gst_structure_get_string(message, "reason"), "words") &&
+        is_asked(words, gst_structure_get_string(message, "prompt")))
         words->refused = TRUE;
     if (!gst_structure_has_name(message, "samtrack-words"))
         return;

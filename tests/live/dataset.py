@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 sys.path.insert(0, sys.argv[2])
@@ -187,6 +188,8 @@ def test_bound(build, film, folder):
             check(seen == len(pictures), f'{seen} pictures of {len(pictures)} are found again')
             first = wait_for_pictures(program, max(seen, 3))['frames']
             asyncio.run(wait_for_frames(program, first + 60))
+            while not is_full(kept, pictures):  # a busy machine keeps a picture now and then
+                time.sleep(0.1)
             check(program.metrics()['samtrack_picture_bytes{camera="disc"}'] <= 1 << 20, 'more is kept than was said')
         before, pictures = pictures, sorted(kept.iterdir(), key=lambda path: path.stat().st_mtime_ns)
         check(all(path.suffix == '.jpg' for path in pictures), f'left are {pictures}')
@@ -197,6 +200,12 @@ def test_bound(build, film, folder):
         check(program.read_log().count('event=pictures-lost') == 1, 'the loss is not told once')
         check(program.get('/annotations/disc.coco.zip')[0] == 503, 'an archive without pictures')
         check(not list(pathlib.Path(folder, 'full/disc.pictures').iterdir()), 'half a picture is kept')
+
+
+def is_full(kept, before):
+    """Whether there is as much as may be, most of it new."""
+    sizes = {path: path.stat().st_size for path in kept.iterdir() if path.suffix == '.jpg'}
+    return sum(sizes.values()) > 0.93 * (1 << 20) and len(sizes.keys() - set(before)) > len(sizes) * 2 // 3
 
 
 async def wait_for_frames(program, n):

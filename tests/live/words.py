@@ -3,6 +3,7 @@
 """Words that viewers give to a detector which was trained on the things of the demo's scene: what they find, what not, undo, and
 the field of the page. usage: words.py BUILD [OUT_FOLDER]"""
 import asyncio
+import contextlib
 import os
 import sys
 
@@ -23,34 +24,53 @@ def states(state):
     return [(p['phrase'], p['state']) for p in state['words']['phrases']]
 
 
+async def read(page):
+    while True:
+        await page.take('state')
+
+
+async def see(page, other, condition, what):
+    """Waits for a state of one page, while the other one is not silent for so long that it is closed."""
+    reader = asyncio.create_task(read(other))
+    try:
+        return await page.wait_for(condition, what, SLOW)
+    finally:
+        reader.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await reader
+
+
 async def ask(program):
     async with Page(program) as one, Page(program) as two:
-        await one.wait_for(lambda s: s.get('words') == {'of': '', 'refused': False, 'phrases': []}, 'the words', SLOW)
+        await see(one, two, lambda s: s.get('words') == {'of': '', 'refused': False, 'phrases': []}, 'the words')
         reply = await one.ask('words', of='fish. dog')
         check(reply['type'] == 'done', f'words give {reply}')
-        await two.wait_for(lambda s: s.get('words', {}).get('of') == 'fish. dog', 'the words', SLOW)
-        state = await two.wait_for(lambda s: states(s) == [('fish', 'found'), ('dog', 'missing')], 'what is found', SLOW)
+        await see(two, one, lambda s: s.get('words', {}).get('of') == 'fish. dog', 'the words')
+        state = await see(two, one, lambda s: states(s) == [('fish', 'found'), ('dog', 'missing')], 'what is found')
         dog = state['words']['phrases'][1]
         check(dog['threshold'] == 0.35 and 0 < dog['best'] < 0.35, f'the phrase that is missing: {dog}')
-        await two.wait_for(lambda s: any(o['name'] == 'fish' for o in s['objects']), 'the fish', SLOW)
+        await see(two, one, lambda s: any(o['name'] == 'fish' for o in s['objects']), 'the fish')
         reply = await two.ask('words', of=' dog .. ball.')
         check(reply['type'] == 'done', f'words give {reply}')
         # What was told of a phrase stays.
-        state = await one.wait_for(lambda s: s['words']['of'] in (' dog .. ball.', 'dog. ball'), 'the other words', SLOW)
+        state = await see(one, two, lambda s: s['words']['of'] in (' dog .. ball.', 'dog. ball'), 'the other words')
         check(states(state)[0] == ('dog', 'missing') and states(state)[1][0] == 'ball', f'after a change: {state["words"]}')
-        await one.wait_for(lambda s: not any(o['name'] == 'fish' for o in s['objects']), 'the end of the fish', SLOW)
-        await one.wait_for(lambda s: states(s)[1] == ('ball', 'found'), 'the ball', SLOW)
+        await see(one, two, lambda s: not any(o['name'] == 'fish' for o in s['objects']), 'the end of the fish')
+        await see(one, two, lambda s: states(s)[1] == ('ball', 'found'), 'the ball')
         check(one.state['undo']['text'] == 'asked for  dog .. ball.', f'undo is {one.state["undo"]}')
         await one.ask('back')
-        await two.wait_for(lambda s: states(s)[0] == ('fish', 'found'), 'the fish again', SLOW)
+        await see(two, one, lambda s: states(s)[0] == ('fish', 'found'), 'the fish again')
         for words, why in (('a "dog"', 'quotation mark'), ('x' * 5000, '4094'), ('. '.join(f'a{i}' for i in range(65)), '64')):
             reply = await one.ask('words', of=words)
             check(reply['type'] == 'refused' and why in reply['why'], f'{words[:20]} gives {reply}')
+            # It was refused at once: those that are looked for are not.
+            state = await one.take('state')
+            check(states(state)[0][0] == 'fish' and not state['words']['refused'], f'words that were refused make {state["words"]}')
         await one.ask('words', of='')
-        await one.wait_for(lambda s: s['words'] == {'of': '', 'refused': False, 'phrases': []}, 'no words', SLOW)
+        await see(one, two, lambda s: s['words'] == {'of': '', 'refused': False, 'phrases': []}, 'no words')
         # The detector says so when it reads them.
         await one.ask('words', of='\u3042')
-        await one.wait_for(lambda s: s['words']['refused'], 'the refusal', SLOW)
+        await see(one, two, lambda s: s['words']['refused'], 'the refusal')
         await one.ask('words', of='')
 
 
