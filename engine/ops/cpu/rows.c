@@ -442,67 +442,96 @@ SAM_INLINE void depthwise_as(const struct sam_depthwise_row *r, struct depthwise
     }
 }
 
-// The shapes that networks have most, their act a constant.
-SAM_INLINE bool depthwise_plain(const struct sam_depthwise_row *r, enum sam_type type, size_t from,
-                                enum sam_act act)
+SAM_INLINE bool depthwise_shaped(const struct sam_depthwise_row *r, struct depthwise_shape d)
 {
-    const int most = MAX_OUTPUTS, few = 4;
-    if (r->act != act || r->dst.type != type)
+    if (r->kernel != d.kernel || r->stride != d.stride || r->dst_width < d.count ||
+        (d.plain && (r->act != d.act || r->dst.type != d.type)))
         return false;
-    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, true, act, false, from });
-    else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, true, act, false, from });
-    else if (act && r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, true, act, false, from });
-    else if (act && r->kernel == 5 && r->stride == 2 && r->dst_width >= few)
-        depthwise_as(r, (struct depthwise_shape) { type, 5, 2, few, true, act, false, from });
-    else
-        return false;
+    depthwise_as(r, d);
     return true;
 }
 
-SAM_INLINE bool depthwise_grouped(const struct sam_depthwise_row *r, enum sam_type type,
-                                  size_t from)
+// The shapes that networks have most. Each is a function: for one that has them all a compiler
+// takes twice as long.
+#define SHAPE(name, TYPE, KERNEL, STRIDE, COUNT, PLAIN, ACT)                                       \
+    static __attribute__((noinline)) bool name(const struct sam_depthwise_row *r, size_t from)     \
+    {                                                                                              \
+        return depthwise_shaped(                                                                   \
+            r, (struct depthwise_shape){ TYPE, KERNEL, STRIDE, COUNT, PLAIN, ACT, false, from });  \
+    }
+#define SHAPES(type)                                                                               \
+    SHAPE(plain_3_1_##type, SAM_##type, 3, 1, MAX_OUTPUTS, true, SAM_ACT_NONE)                     \
+    SHAPE(plain_3_2_##type, SAM_##type, 3, 2, 4, true, SAM_ACT_NONE)                               \
+    SHAPE(any_3_1_##type, SAM_##type, 3, 1, MAX_OUTPUTS, false, SAM_ACT_NONE)                      \
+    SHAPE(any_5_1_##type, SAM_##type, 5, 1, MAX_OUTPUTS, false, SAM_ACT_NONE)                      \
+    SHAPE(any_7_1_##type, SAM_##type, 7, 1, MAX_OUTPUTS, false, SAM_ACT_NONE)                      \
+    SHAPE(any_3_2_##type, SAM_##type, 3, 2, 4, false, SAM_ACT_NONE)
+#if IS_CHECKED
+#define RELU6_SHAPES(type)
+#define RELU6_NAMES(type)
+#else
+#define RELU6_SHAPES(type)                                                                         \
+    SHAPE(relu6_3_1_##type, SAM_##type, 3, 1, MAX_OUTPUTS, true, SAM_ACT_RELU6)                    \
+    SHAPE(relu6_3_2_##type, SAM_##type, 3, 2, 4, true, SAM_ACT_RELU6)                              \
+    SHAPE(relu6_5_1_##type, SAM_##type, 5, 1, MAX_OUTPUTS, true, SAM_ACT_RELU6)                    \
+    SHAPE(relu6_5_2_##type, SAM_##type, 5, 2, 4, true, SAM_ACT_RELU6)
+#define RELU6_NAMES(type) relu6_3_1_##type, relu6_3_2_##type, relu6_5_1_##type, relu6_5_2_##type,
+#endif
+// In the order in which they are tried: those whose act is a constant come first.
+#define NAMES(type)                                                                                \
+    plain_3_1_##type, plain_3_2_##type, RELU6_NAMES(type) any_3_1_##type, any_5_1_##type,          \
+        any_7_1_##type, any_3_2_##type, NULL
+
+typedef bool run_shape(const struct sam_depthwise_row *r, size_t from);
+
+static bool depthwise_grouped(const struct sam_depthwise_row *r, run_shape *const *shapes,
+                              size_t from)
 {
-    const int most = MAX_OUTPUTS, few = 4;
-    const enum sam_act any = SAM_ACT_NONE; // not looked at
-    if (depthwise_plain(r, type, from, SAM_ACT_NONE) ||
-        (!IS_CHECKED && depthwise_plain(r, type, from, SAM_ACT_RELU6)))
-        return true;
-    if (r->kernel == 3 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 1, most, false, any, false, from });
-    else if (r->kernel == 5 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 5, 1, most, false, any, false, from });
-    else if (r->kernel == 7 && r->stride == 1 && r->dst_width >= most)
-        depthwise_as(r, (struct depthwise_shape) { type, 7, 1, most, false, any, false, from });
-    else if (r->kernel == 3 && r->stride == 2 && r->dst_width >= few)
-        depthwise_as(r, (struct depthwise_shape) { type, 3, 2, few, false, any, false, from });
-    else
-        return false;
-    return true;
+    while (*shapes && !(*shapes)(r, from))
+        shapes++;
+    return *shapes;
 }
 
-SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type, size_t from)
+SAM_INLINE void depthwise_typed(const struct sam_depthwise_row *r, enum sam_type type,
+                                run_shape *const *shapes, size_t from)
 {
-    if (depthwise_grouped(r, type, from) && from < get_grouped((size_t) r->c))
+    if (depthwise_grouped(r, shapes, from) && from < get_grouped((size_t) r->c))
         from = get_grouped((size_t) r->c);
     depthwise_ones(r, type, from);
 }
 
+SHAPES(BF16)
+RELU6_SHAPES(BF16)
+static run_shape *const shapes_bf16[] = { NAMES(BF16) };
+
+#ifdef __AVX512BF16__
+
 static void depthwise(const struct sam_depthwise_row *r)
 {
-    size_t done = 0;
     if (r->src->type == SAM_F32) {
-        depthwise_typed(r, SAM_F32, 0);
+        sam_row_kernels_avx512.depthwise(r); // compiled here it would be the same
         return;
     }
-#ifdef __AVX512BF16__
-    done = sam_depthwise_bf16(r);
-#endif
+    const size_t done = sam_depthwise_bf16(r);
     if (done < (size_t) r->c)
-        depthwise_typed(r, SAM_BF16, done);
+        depthwise_typed(r, SAM_BF16, shapes_bf16, done);
 }
+
+#else
+
+SHAPES(F32)
+RELU6_SHAPES(F32)
+static run_shape *const shapes_f32[] = { NAMES(F32) };
+
+static void depthwise(const struct sam_depthwise_row *r)
+{
+    if (r->src->type == SAM_F32)
+        depthwise_typed(r, SAM_F32, shapes_f32, 0);
+    else
+        depthwise_typed(r, SAM_BF16, shapes_bf16, 0);
+}
+
+#endif
 
 static size_t count_above(const float *src, float threshold, size_t count)
 {
