@@ -82,16 +82,32 @@ build_plain() {
     tools/build.sh
 }
 
+# Levels of CPU kernels of which a sanitizer sees something here: all that this processor has, or those that it takes by itself.
+list_levels() { # all | taken
+    local flags levels=generic taken=generic
+    flags=" $(sed -n '/^flags/{s/.*: //p;q}' /proc/cpuinfo) "
+    has() { local f; for f; do case "$flags" in *" $f "*) ;; *) return 1 ;; esac; done; }
+    if has avx2 fma f16c; then levels=$levels,avx2 taken=avx2; fi
+    if has avx_vnni; then levels=$levels,avx_vnni taken=$taken,avx_vnni; fi
+    if has avx2 avx512f avx512bw avx512vl avx512dq; then levels=$levels,avx512 taken=avx512; fi
+    if has avx512f avx512_vnni; then levels=$levels,vnni taken=$taken,vnni; fi
+    if has avx512f avx512_bf16; then levels=$levels,bf16 taken=$taken,bf16; fi
+    if has avx512f amx_tile amx_bf16 amx_int8; then levels=$levels,amx taken=$taken,amx; fi
+    [ "$(uname -m)" = x86_64 ] || levels= taken= # all
+    [ "$1" = all ] && echo "$levels" || echo "$taken"
+}
+
 # Lines for reports, and no more optimization than keeps the tests quick: -O2 -g takes three times as long to compile.
 # Without a GPU the CUDA backend only refuses to open; its kernels would take minutes to compile again. Elements and the live
 # program run on kernels without checks, of build/: those of the tests of the engine have them.
-build_checked() { # folder, sanitizers, suite (else of all what its tests need)
+build_checked() { # folder, sanitizers, levels (of list_levels), suite (else of all what its tests need)
     local folder=$1 sanitizers=$2 targets=
     tests/kernels.sh || return
     [ -f "$folder/build.ninja" ] || meson setup "$folder" -Demu=false -Dcuda=disabled -Db_sanitize="$sanitizers" -Doptimization=1 \
-        -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false -Dkernels_of="$PWD/build" >/dev/null || return
+        -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false -Dkernels_of="$PWD/build" \
+        -Dchecked_levels="$(list_levels "$3")" >/dev/null || return
     ninja -C "$folder" build.ninja >/dev/null || return # tests that are new since
-    targets=$(python3 tests/progress.py --targets "$folder" ${3:+"$3"}) || return
+    targets=$(python3 tests/progress.py --targets "$folder" ${4:+"$4"}) || return
     ninja -C "$folder" $targets >"$folder/build.log" || { grep -A20 FAILED "$folder/build.log"; return 1; }
 }
 
@@ -134,14 +150,14 @@ fi
 # What a sanitizer watches takes longer: Check's limit of a test; -t 6 is meson's of a program.
 export CK_TIMEOUT_MULTIPLIER=4
 if wants asan; then
-    if part "build, ASan and UBSan" build_checked build-asan address,undefined; then
+    if part "build, ASan and UBSan" build_checked build-asan address,undefined all; then
         part "asan" run_asan
     else
         fail "the build under ASan"
     fi
 fi
 if wants tsan; then
-    if part "build, TSan" build_checked build-tsan thread threads; then
+    if part "build, TSan" build_checked build-tsan thread taken threads; then
         part "tsan" run_tsan
     else
         fail "the build under TSan"
