@@ -160,8 +160,10 @@ static void run(struct check *t, int format, int width, int height)
     check_bytes(t, (double) sam_tensor_bytes(&s->plane[0]->on[0]))
         sam_op_blur(&t->queue[CHECK_NEW],
                     &(struct sam_blur) { frame_on(t, s, CHECK_NEW), &cover, room->on[CHECK_NEW] });
-    if (!t->bench)
+    if (!t->bench) {
+        compare_to_wanted(t, s);
         compare_planes(t, s);
+    }
     check_done(t);
     free(map);
     free(s);

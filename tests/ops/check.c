@@ -9,7 +9,10 @@
 
 #include "base/half.h"
 
-enum { GUARD = 512 };
+enum {
+    GUARD = 512,
+    RUN   = 256, // numbers drawn, converted or compared at once
+};
 
 // As f32 a NaN; as bf16 a NaN beside a huge number: whoever reads past an end shows, too.
 static const uint8_t guard_pattern[4] = { 0xad, 0xde, 0xc0, 0x7f };
@@ -125,18 +128,26 @@ void check_warn(struct check *t, const char *line)
     printf("WARNING %s\n", line);
 }
 
+// Twice as much with each copy: a sanitizer looks at each copy once, not at each byte.
 static void fill_pattern(uint8_t *p, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++)
-        p[i] = guard_pattern[i % 4];
+    size_t have = bytes < sizeof(guard_pattern) ? bytes : sizeof(guard_pattern);
+    memcpy(p, guard_pattern, have);
+    for (size_t more; have < bytes; have += more) {
+        more = bytes - have < have ? bytes - have : have;
+        memcpy(p + have, p, more);
+    }
 }
 
+// Whether p[from ... to - 1] is not as fill_pattern(p, to) left it: each byte like the one that is
+// four ahead, and the first four as they were.
 static bool pattern_broken(const uint8_t *p, size_t from, size_t to)
 {
-    for (size_t i = from; i < to; i++)
-        if (p[i] != guard_pattern[i % 4])
+    const size_t period = sizeof(guard_pattern);
+    for (size_t i = from; i < to && i < from + period; i++)
+        if (p[i] != guard_pattern[i % period])
             return true;
-    return false;
+    return to > from + period && memcmp(p + from + period, p + from, to - from - period);
 }
 
 static void *must_alloc(size_t bytes)
@@ -215,24 +226,59 @@ static float as_bf16(float v)
     return sam_bf16_to_float(sam_bf16_from_float(v));
 }
 
-static void put(struct check *t, const struct check_buf *b, size_t i, float v)
+// Numbers first ... of a tensor, from v or to v: sam_store() and sam_load() for many at once.
+static void store_run(const struct sam_tensor *to, size_t first, const float *v, size_t count)
 {
-    if (t->factors == CHECK_COARSE)
-        v = as_bf16(v);
-    sam_store(&b->host[CHECK_REF], i, v);
+    if (to->type == SAM_F32)
+        memcpy((float *) to->data + first, v, count * sizeof(*v));
+    else if (to->type == SAM_BF16)
+        for (size_t i = 0; i < count; i++)
+            ((sam_bf16 *) to->data)[first + i] = sam_bf16_from_float(v[i]);
+    else
+        for (size_t i = 0; i < count; i++)
+            sam_store(to, first + i, v[i]);
+}
+
+static void load_run(const struct sam_tensor *from, size_t first, float *v, size_t count)
+{
+    if (from->type == SAM_F32)
+        memcpy(v, (const float *) from->data + first, count * sizeof(*v));
+    else if (from->type == SAM_BF16)
+        for (size_t i = 0; i < count; i++)
+            v[i] = sam_bf16_to_float(((const sam_bf16 *) from->data)[first + i]);
+    else
+        for (size_t i = 0; i < count; i++)
+            v[i] = sam_load(from, first + i);
+}
+
+static size_t run_from(size_t i, size_t count)
+{
+    return count - i < RUN ? count - i : RUN;
+}
+
+// Drawn factors: v has at most RUN of them.
+static void put_run(struct check *t, const struct sam_tensor *to, size_t first, float *v, size_t n)
+{
+    for (size_t i = 0; t->factors == CHECK_COARSE && i < n; i++)
+        v[i] = as_bf16(v[i]);
+    store_run(to, first, v, n);
 }
 
 static void fill_awkward(struct check *t, struct check_buf *b)
 {
-    const size_t count = sam_count(&b->host[CHECK_REF]);
+    const size_t count = sam_count(&b->host[CHECK_REF]), c = (size_t) b->host[CHECK_REF].c;
     int pattern = 0;
-    float level = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (i % b->host[CHECK_REF].c == 0) {
-            pattern = check_int(t, 0, 7);
-            level = (float) check_int(t, -4, 4) * 0.5f;
+    float level = 0, v[RUN];
+    for (size_t i = 0; i < count; i += RUN) {
+        const size_t n = run_from(i, count);
+        for (size_t k = 0; k < n; k++) {
+            if ((i + k) % c == 0) {
+                pattern = check_int(t, 0, 7);
+                level = (float) check_int(t, -4, 4) * 0.5f;
+            }
+            v[k] = draw(t, pattern, level);
         }
-        put(t, b, i, draw(t, pattern, level));
+        put_run(t, &b->host[CHECK_REF], i, v, n);
     }
 }
 
@@ -254,8 +300,13 @@ struct check_buf *check_uniform(struct check *t, float lo, float hi, enum sam_ty
                                 int h, int w, int c)
 {
     struct check_buf *b = new_buf(t, (struct sam_tensor) { NULL, type, n, h, w, c }, false, false);
-    for (size_t i = 0; i < sam_count(&b->host[CHECK_REF]); i++)
-        put(t, b, i, lo + (hi - lo) * 0.5f * (check_unit(t) + 1));
+    const size_t count = sam_count(&b->host[CHECK_REF]);
+    float v[RUN];
+    for (size_t i = 0; i < count; i += RUN) {
+        for (size_t k = 0; k < run_from(i, count); k++)
+            v[k] = lo + (hi - lo) * 0.5f * (check_unit(t) + 1);
+        put_run(t, &b->host[CHECK_REF], i, v, run_from(i, count));
+    }
     return share(t, b);
 }
 
@@ -292,7 +343,7 @@ static struct check_buf *noise(struct check *t, int height, int stride, bool is_
     const struct sam_tensor shape = { NULL, SAM_U8, 1, 1, height, stride };
     struct check_buf *b = new_buf(t, shape, is_output, on_host);
     for (size_t i = 0; i < sam_count(&shape); i++)
-        sam_store(&b->host[CHECK_REF], i, (float) check_int(t, 0, 255));
+        ((uint8_t *) b->host[CHECK_REF].data)[i] = (uint8_t) check_int(t, 0, 255);
     return share(t, b);
 }
 
@@ -320,8 +371,12 @@ struct check_buf *check_device_out(struct check *t, int height, int stride)
 struct check_buf *check_out(struct check *t, enum sam_type type, int n, int h, int w, int c)
 {
     struct check_buf *b = new_buf(t, (struct sam_tensor) { NULL, type, n, h, w, c }, true, false);
-    for (size_t i = 0; i < sam_count(&b->host[CHECK_REF]); i++)
-        sam_store(&b->host[CHECK_REF], i, NAN);
+    const size_t count = sam_count(&b->host[CHECK_REF]);
+    float nothing[RUN];
+    for (int k = 0; k < RUN; k++)
+        nothing[k] = NAN;
+    for (size_t i = 0; i < count; i += RUN)
+        store_run(&b->host[CHECK_REF], i, nothing, run_from(i, count));
     return share(t, b);
 }
 
@@ -351,8 +406,10 @@ struct sam_tensor check_temp(struct check *t, int n, int h, int w, int c)
 static struct sam_tensor magnitudes(struct check *t, const struct sam_tensor *of)
 {
     struct sam_tensor a = check_temp(t, of->n, of->h, of->w, of->c);
+    float *to = a.data;
+    load_run(of, 0, to, sam_count(&a));
     for (size_t i = 0; i < sam_count(&a); i++)
-        sam_store(&a, i, fabsf(sam_load(of, i)));
+        to[i] = fabsf(to[i]);
     return a;
 }
 
@@ -372,9 +429,13 @@ struct check_matrix check_weight(struct check *t, int out, int in)
     struct check_matrix m = { .plain = check_temp(t, 1, 1, out, in) };
     const float scale = 1 / sqrtf((float) in);
     const bool exact = t->factors == CHECK_EXACT;
-    for (size_t i = 0; i < sam_count(&m.plain); i++) {
-        const float v = check_unit(t) * scale;
-        sam_store(&m.plain, i, t->factors == CHECK_COARSE ? as_bf16(v) : v);
+    const size_t count = sam_count(&m.plain);
+    float v[RUN];
+    for (size_t i = 0, n; i < count; i += n) {
+        n = run_from(i, count);
+        for (size_t k = 0; k < n; k++)
+            v[k] = check_unit(t) * scale;
+        put_run(t, &m.plain, i, v, n);
     }
     for (int s = CHECK_REF; s <= CHECK_NEW; s++) {
         struct sam_queue *q = &t->queue[s];
@@ -398,12 +459,17 @@ static void compare(struct check *t, const struct check_buf *out, const struct s
 {
     const size_t count = sam_count(&out->host[CHECK_REF]), c = out->host[CHECK_REF].c;
     size_t bad = 0, first = 0, worst = 0;
-    float worst_excess = 0;
+    float worst_excess = 0, want[RUN], got[RUN], of[RUN] = { 0 };
     for (size_t i = 0; i < count; i++) {
-        const float want = sam_load(&out->host[CHECK_REF], i);
-        const float got = sam_load(&out->host[CHECK_NEW], i);
-        const float room = abs + rel * fabsf(want) + (bound ? factor * sam_load(bound, i) : 0);
-        const float excess = fabsf(want - got) - room;
+        const size_t k = i % RUN;
+        if (!k) {
+            load_run(&out->host[CHECK_REF], i, want, run_from(i, count));
+            load_run(&out->host[CHECK_NEW], i, got, run_from(i, count));
+            if (bound)
+                load_run(bound, i, of, run_from(i, count));
+        }
+        const float room = abs + rel * fabsf(want[k]) + (bound ? factor * of[k] : 0);
+        const float excess = fabsf(want[k] - got[k]) - room;
         if (excess <= 0)
             continue; // written so that NaN counts as bad
         if (!bad)
@@ -454,7 +520,7 @@ void check_same(struct check *t, const struct check_buf *out)
     if (t->bench)
         return;
     fetch(t, out);
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; memcmp(want, got, bytes) && i < bytes; i++)
         if (want[i] != got[i]) {
             check_fail(t, "byte %zu: want %d, got %d", i, want[i], got[i]);
             check_dump(t, out);
@@ -494,24 +560,37 @@ void check_kept_free(struct check_kept *kept)
     free(kept);
 }
 
+static uint64_t hash_word(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 32;
+}
+
+// Four sums side by side, which a processor multiplies at once, over runs that are copied.
 static uint64_t hash(uint64_t h, const void *data, size_t bytes)
 {
     const uint8_t *p = data;
-    for (size_t i = 0; i < bytes; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, p + i, bytes - i < 8 ? bytes - i : 8);
-        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 32;
+    uint64_t lane[4] = { h, ~h, h << 1, h >> 1 }, word[64];
+    for (size_t i = 0; i < bytes; i += sizeof(word)) {
+        const size_t n = bytes - i < sizeof(word) ? bytes - i : sizeof(word);
+        if (n < sizeof(word))
+            memset(word, 0, sizeof(word));
+        memcpy(word, p + i, n);
+        for (size_t k = 0; k < (n + 7) / 8; k++)
+            lane[k % 4] = hash_word(lane[k % 4], word[k]);
     }
+    for (int k = 0; k < 4; k++)
+        h = hash_word(h, lane[k]);
     return h ^ bytes;
 }
 
-// Of the case, the number of the call in it, and all that the reference may read or write.
+// Of the case, the numbers drawn for it, the number of the call in it, and all that the reference
+// may read or write.
 static uint64_t key_of(const struct check *t, const struct sam_tensor *out)
 {
     const int numbers[] = { t->num_known, (int) t->factors, (int) out->type,
                             out->n, out->h, out->w, out->c };
-    uint64_t h = hash(t->seed, t->name, strlen(t->name));
+    uint64_t h = hash(t->seed ^ t->rng, t->name, strlen(t->name));
     h = hash(h, numbers, sizeof(numbers));
     for (int i = 0; i < t->num_bufs; i++)
         h = hash(h, t->buf[i].base[CHECK_REF], check_buf_bytes(&t->buf[i]));
@@ -520,20 +599,34 @@ static uint64_t key_of(const struct check *t, const struct sam_tensor *out)
     return h;
 }
 
-bool check_known(struct check *t, const struct sam_tensor *out)
+// Their bytes; with a room, to there or back.
+static size_t copy_outs(const struct sam_tensor *outs, int num_outs, uint8_t *room, bool back)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < num_outs; i++) {
+        const size_t of_one = sam_tensor_bytes(&outs[i]);
+        if (room && of_one)
+            memcpy(back ? outs[i].data : room + bytes, back ? room + bytes : outs[i].data, of_one);
+        bytes += of_one;
+    }
+    return bytes;
+}
+
+bool check_all_known(struct check *t, const struct sam_tensor *outs, int num_outs)
 {
     if (!t->kept)
         return false;
-    const uint64_t key = key_of(t, out);
+    const uint64_t key = key_of(t, outs);
     t->num_known++;
-    for (const struct known *k = t->kept->bucket[key % 4096]; k; k = k->next)
+    for (struct known *k = t->kept->bucket[key % 4096]; k; k = k->next)
         if (k->key == key) {
-            memcpy(out->data, k->data, sam_tensor_bytes(out));
+            copy_outs(outs, num_outs, k->data, true);
             return true;
         }
     if (t->num_pending == CHECK_MAX_KNOWN)
         return false;
-    t->pending[t->num_pending].out = *out;
+    memcpy(t->pending[t->num_pending].outs, outs, (size_t) num_outs * sizeof(*outs));
+    t->pending[t->num_pending].num_outs = num_outs;
     t->pending[t->num_pending++].key = key;
     return false;
 }
@@ -541,12 +634,13 @@ bool check_known(struct check *t, const struct sam_tensor *out)
 static void keep_pending(struct check *t)
 {
     for (int i = 0; i < t->num_pending; i++) {
-        const size_t bytes = sam_tensor_bytes(&t->pending[i].out);
+        const struct sam_tensor *outs = t->pending[i].outs;
+        const int num_outs = t->pending[i].num_outs;
         struct known **bucket = &t->kept->bucket[t->pending[i].key % 4096];
-        struct known *k = must_alloc(sizeof(*k) + bytes);
+        struct known *k = must_alloc(sizeof(*k) + copy_outs(outs, num_outs, NULL, false));
         k->key = t->pending[i].key;
         k->next = *bucket;
-        memcpy(k->data, t->pending[i].out.data, bytes);
+        copy_outs(outs, num_outs, k->data, false);
         *bucket = k;
     }
     t->num_pending = 0;

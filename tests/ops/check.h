@@ -8,7 +8,10 @@
 #include "ops/ops.h"
 
 enum { CHECK_REF, CHECK_NEW };
-enum { CHECK_MAX_KNOWN = 4 }; // calls of check_known() in a case that have an effect
+enum {
+    CHECK_MAX_KNOWN = 4, // calls of check_known() in a case that have an effect
+    CHECK_MAX_OUTS  = 14, // of a call
+};
 
 // The same tensor on both sides, each between two guard bands of NaN.
 struct check_buf {
@@ -55,7 +58,8 @@ struct check {
     size_t pack_bytes[12];
     int num_packs;
     struct {
-        struct sam_tensor out;
+        struct sam_tensor outs[CHECK_MAX_OUTS];
+        int num_outs;
         uint64_t key;
     } pending[CHECK_MAX_KNOWN]; // of this case, to be kept at its end
     int num_known, num_pending;
@@ -161,7 +165,12 @@ void check_done(struct check *t);
 // and such runs differ in the new side alone. Inputs are compared by a hash of all buffers and
 // packed weights of the case. False: call the operation on the reference's queue; what it writes is
 // kept at the end of the case. Calls come in the same order every time.
-bool check_known(struct check *t, const struct sam_tensor *out);
+// check_all_known: the same of all that the reference writes in the case.
+bool check_all_known(struct check *t, const struct sam_tensor *outs, int num_outs);
+static inline bool check_known(struct check *t, const struct sam_tensor *out)
+{
+    return check_all_known(t, out, 1);
+}
 struct check_kept *check_kept_new(void);
 void check_kept_free(struct check_kept *kept);
 

@@ -117,8 +117,9 @@ static void check_feed_forward(struct check *t)
     static const enum sam_type types[] = { SAM_F32, SAM_BF16 };
     if (!t->queue[CHECK_NEW].ops->feed_forward)
         return; // this backend runs the parts
+    // The widest, whose weights take longer to draw than its products, has one type of rows.
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < NUM_SHAPES; i++)
+        for (int i = 0; i < NUM_SHAPES - k; i++)
             for (int f = 0; f < check_num_factors(t); f++)
                 if (check_case(t, "feed_forward_%s_%dx%d_%d%s", k ? "bf16" : "f32", shapes[i].rows,
                                shapes[i].c, shapes[i].hidden, check_factor_names[f]))

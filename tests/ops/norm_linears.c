@@ -116,10 +116,9 @@ static struct sam_tensor magnitudes(struct check *t, const struct inputs *in)
 }
 
 // Sums of magnitudes, which rounding errors are a share of.
-static struct sam_tensor bound(struct check *t, const struct item *x, struct sam_tensor normed)
+static void bound(struct check *t, const struct item *x, struct sam_tensor normed,
+                  struct sam_tensor sum)
 {
-    const struct sam_tensor d = x->dst->on[CHECK_REF];
-    struct sam_tensor sum = check_temp(t, d.n, d.h, d.w, d.c);
     sam_op_linear(&t->queue[CHECK_REF],
                   &(struct sam_linear) { .dst = sum, .src = x->src ? check_abs(t, x->src) : normed,
                                          .weight = check_abs_weight(t, &x->weight),
@@ -127,7 +126,6 @@ static struct sam_tensor bound(struct check *t, const struct item *x, struct sam
                                          .add = check_abs(t, x->add) });
     if (x->table->on[CHECK_REF].data)
         product_add_pairs(&sum);
-    return sum;
 }
 
 // Where factors may be rounded to BF16, normed rows are; elsewhere they are F32. Rows of 0.5 and a
@@ -165,6 +163,50 @@ static struct sam_tensor pooled_bound(struct check *t, const struct group *g, st
     return most;
 }
 
+// All that the reference writes: sums, outputs, normed rows, cells.
+static bool is_known(struct check *t, const struct item *item, const struct sam_tensor *sum,
+                     int count, const struct check_buf *room, const struct check_buf *pooled)
+{
+    struct sam_tensor outs[2 * SAM_MAX_LINEARS + 2];
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        outs[n++] = sum[i];
+        outs[n++] = item[i].dst->host[CHECK_REF];
+    }
+    outs[n++] = room->host[CHECK_REF];
+    outs[n++] = pooled->host[CHECK_REF];
+    return check_all_known(t, outs, n);
+}
+
+static void run_side(struct check *t, const struct group *g, const struct item *item,
+                     const struct inputs *in, struct sam_tensor pooled, int side)
+{
+    struct sam_linear each[SAM_MAX_LINEARS];
+    struct sam_maxpool pool = { 0 };
+    for (int i = 0; i < g->count; i++)
+        each[i] = linear_of(&item[i], in, side);
+    if (g->w)
+        pool = pool_of(item, g, pooled, side);
+    sam_op_norm_linears(&t->queue[side],
+                        &(struct sam_norm_linears) { norm_of(in, side), each, g->count, pool });
+}
+
+static void compare_items(struct check *t, const struct check_types *type, const struct group *g,
+                          const struct item *item, const struct sam_tensor *sum,
+                          struct check_buf *pooled)
+{
+    for (int i = 0; i < g->count; i++) {
+        const bool is_pooled = g->w && i == g->count - 1;
+        const struct sam_tensor most = is_pooled ? pooled_bound(t, g, sum[i]) : sum[i];
+        const bool theirs = item[i].bias_bf16 != &check_none;
+        const float factor = product_factor(t) + (theirs ? BIAS_FACTOR : 0) + 2e-6f;
+        check_bound(t, is_pooled ? pooled : item[i].dst, &most,
+                    factor * product_slope(item[i].act) + product_turn_factor(type->out),
+                    product_turn_abs(type->out, item[i].act)
+                        + (theirs && item[i].act == SAM_ACT_GELU ? 2 * TANH_ABS : 0), type->rel);
+    }
+}
+
 static void run(struct check *t, const struct check_types *type, const struct group *g,
                 enum check_factors factors)
 {
@@ -174,35 +216,22 @@ static void run(struct check *t, const struct check_types *type, const struct gr
 
     check_set_factors(t, factors);
     const struct inputs in = draw_inputs(t, type, g);
-    const struct sam_tensor normed = magnitudes(t, &in);
     for (int i = 0; i < g->count; i++) {
         item[i] = draw(t, type, g, &g->of[i]);
-        sum[i] = bound(t, &item[i], normed);
+        const struct sam_tensor d = item[i].dst->on[CHECK_REF];
+        sum[i] = check_temp(t, d.n, d.h, d.w, d.c);
     }
     if (g->w)
         pooled = check_out(t, type->out, g->n, g->rows / g->w / 2, g->w / 2,
                            g->of[g->count - 1].out);
-    check_each_side(t, s) {
-        struct sam_linear each[SAM_MAX_LINEARS];
-        struct sam_maxpool pool = { 0 };
+    if (!is_known(t, item, sum, g->count, in.room, pooled)) {
+        const struct sam_tensor normed = magnitudes(t, &in);
         for (int i = 0; i < g->count; i++)
-            each[i] = linear_of(&item[i], &in, s);
-        if (g->w)
-            pool = pool_of(item, g, pooled->on[s], s);
-        sam_op_norm_linears(&t->queue[s],
-                            &(struct sam_norm_linears) { norm_of(&in, s), each, g->count, pool });
+            bound(t, &item[i], normed, sum[i]);
+        run_side(t, g, item, &in, pooled->on[CHECK_REF], CHECK_REF);
     }
-    for (int i = 0; i < g->count; i++) {
-        const bool is_pooled = g->w && i == g->count - 1;
-        if (is_pooled)
-            sum[i] = pooled_bound(t, g, sum[i]);
-        const bool theirs = item[i].bias_bf16 != &check_none;
-        const float factor = product_factor(t) + (theirs ? BIAS_FACTOR : 0) + 2e-6f;
-        check_bound(t, is_pooled ? pooled : item[i].dst, &sum[i],
-                    factor * product_slope(item[i].act) + product_turn_factor(type->out),
-                    product_turn_abs(type->out, item[i].act)
-                        + (theirs && item[i].act == SAM_ACT_GELU ? 2 * TANH_ABS : 0), type->rel);
-    }
+    run_side(t, g, item, &in, pooled->on[CHECK_NEW], CHECK_NEW);
+    compare_items(t, type, g, item, sum, pooled);
     check_done(t);
 }
 

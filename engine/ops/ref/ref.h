@@ -103,8 +103,9 @@ static inline float ref_dot_rounded(const struct sam_tensor *a, size_t i,
         return ref_dot(a, i, b, j, count);
     for (int k = 0; k < count; k += REF_CHUNK) {
         const int n = count - k < REF_CHUNK ? count - k : REF_CHUNK;
+        const float *x = ref_floats(b, j + k, n, room);
         for (int l = 0; l < n; l++)
-            room[l] = ref_round(s, sam_load(b, j + k + l));
+            room[l] = ref_round(s, x[l]);
         sum += ref_dot(a, i + k, &rounded, 0, n);
     }
     return sum;
