@@ -103,15 +103,20 @@ static void check_answers(sam_tracker *t, uint64_t id, sam_tracker *plain, uint6
     expect(!held_differs(&a, chosen, 0), "the choice taken again is another");
 }
 
+// Trackers without a history, opened once: a zooming one, and two without.
+struct trackers {
+    sam_tracker *zooming, *plain, *close;
+};
+
 // Whether the first answer asks for a window of WINDOW px, of which one can tell what it shows.
-static bool check_window(const char *zooming, const char *plain, int x, int y, int radius)
+static bool check_window(const struct trackers *of, int x, int y, int radius)
 {
     static struct picture frame, window;
     static struct scene_held a, b, first;
     static float expected[LOW * LOW];
     const float s = SIDE;
     int x0, x1, y0, y1;
-    sam_tracker *t = open_model(zooming, 0), *u = open_model(plain, 0), *v = open_model(plain, 0);
+    sam_tracker *t = of->zooming, *u = of->plain, *v = of->close;
 
     draw_disc(&frame, x, y, radius);
     const uint64_t id = give_point(t, 0, (float) x / s, (float) y / s, 1);
@@ -141,9 +146,9 @@ static bool check_window(const char *zooming, const char *plain, int x, int y, i
                "disc at %d, %d: the first answer is shown", x, y);
         check_answers(t, id, u, whole, &a);
     }
-    sam_tracker_close(&t);
-    sam_tracker_close(&u);
-    sam_tracker_close(&v);
+    sam_tracker_clear(t);
+    sam_tracker_clear(u);
+    sam_tracker_clear(v);
     return fits;
 }
 
@@ -175,11 +180,11 @@ static int count_pieces(const float *low)
 
 // Twins that look alike: a click is answered with one of them. Returns in how many pieces the model
 // alone answers.
-static int check_twins(const char *zooming, const char *plain, int apart)
+static int check_twins(const struct trackers *of, int apart)
 {
     static struct picture frame, other;
     static struct scene_held a, b;
-    const char *const model[] = { zooming, plain };
+    sam_tracker *const each[] = { of->zooming, of->plain };
 
     draw_disc(&frame, 40, 64, 14);
     draw_disc(&other, 40 + apart, 64, 14);
@@ -187,11 +192,10 @@ static int check_twins(const char *zooming, const char *plain, int apart)
         if (other.rgb[i / SIDE][i % SIDE][0] == 224)
             memcpy(frame.rgb[i / SIDE][i % SIDE], other.rgb[i / SIDE][i % SIDE], 3);
     for (int i = 0; i < 2; i++) {
-        sam_tracker *t = open_model(model[i], 0);
-        const uint64_t id = give_point(t, 0, 40.0f / SIDE, 0.5f, 1);
-        step_picture(t, &frame);
-        scene_look(t, id, i ? &b : &a);
-        sam_tracker_close(&t);
+        const uint64_t id = give_point(each[i], 0, 40.0f / SIDE, 0.5f, 1);
+        step_picture(each[i], &frame);
+        scene_look(each[i], id, i ? &b : &a);
+        sam_tracker_clear(each[i]);
     }
     expect(count_pieces(a.low_res) == 1, "twins %d px apart: %d pieces", apart,
            count_pieces(a.low_res));
@@ -283,16 +287,20 @@ int main(int argc, char **argv)
         return 2;
     }
     backend = argv[3];
+    struct trackers of = { open_model(argv[1], 0), open_model(argv[2], 0), open_model(argv[2], 0) };
     for (int radius = 20; radius <= 24; radius++)
         for (int i = 0; i < 5 && checked < ENOUGH; i++)
-            checked += check_window(argv[1], argv[2], 36 + 14 * i, 84 - 11 * i, radius);
+            checked += check_window(&of, 36 + 14 * i, 84 - 11 * i, radius);
     expect(checked == ENOUGH, "only %d clicks have a window of %d px", checked, WINDOW);
     int most = 0;
     for (int apart = 32; apart <= 64; apart += 8) {
-        const int pieces = check_twins(argv[1], argv[2], apart);
+        const int pieces = check_twins(&of, apart);
         most = pieces > most ? pieces : most;
     }
     expect(most > 1, "the model alone answers with one piece, too");
+    sam_tracker_close(&of.zooming);
+    sam_tracker_close(&of.plain);
+    sam_tracker_close(&of.close);
     check_stream(argv[1], argv[2]);
     return expect_status();
 }
