@@ -24,17 +24,19 @@ def states(state):
     return [(p['phrase'], p['state']) for p in state['words']['phrases']]
 
 
-async def read(page):
-    while True:
+async def read(page, enough):
+    while not enough.is_set():
         await page.take('state')
 
 
 async def see(page, other, condition, what):
     """Waits for a state of one page, while the other one is not silent for so long that it is closed."""
-    reader = asyncio.create_task(read(other))
+    enough = asyncio.Event()
+    reader = asyncio.create_task(read(other, enough))
     try:
         return await page.wait_for(condition, what, SLOW)
     finally:
+        enough.set()  # a message that comes at this moment swallows the cancellation, before Python 3.12
         reader.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await reader
