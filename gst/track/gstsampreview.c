@@ -10,7 +10,7 @@
 #define GST_CAT_DEFAULT gst_sam_track_debug
 
 #define PAUSE (80 * G_TIME_SPAN_MILLISECOND)   /* between two, at least */
-#define SHARE 5                 /* previews have a fifth of the time at most */
+#define STEPS 0.8               /* of their time is left to steps, at least */
 
 guint64
 gst_sam_preview_ask (GstSamPreview * preview, const GstSamPrompt * prompt)
@@ -33,11 +33,12 @@ gst_sam_preview_take (GstSamPreview * preview, GstSamPrompt * prompt,
 }
 
 void
-gst_sam_preview_rest (GstSamPreview * preview, gint64 start)
+gst_sam_preview_rest (GstSamPreview * preview, gint64 start, gdouble load)
 {
   const gint64 took = g_get_monotonic_time () - start;
 
-  preview->due = start + MAX (PAUSE, SHARE * took);
+  /* Of the time T until the next one steps keep STEPS * load * T. */
+  preview->due = start + MAX (PAUSE, (gint64) (took / (1 - STEPS * load)));
 }
 
 /* Answers */

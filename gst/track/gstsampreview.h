@@ -28,9 +28,10 @@ guint64 gst_sam_preview_ask (GstSamPreview * preview,
 /* Whether it is time to serve a request; it is then taken. */
 gboolean gst_sam_preview_take (GstSamPreview * preview, GstSamPrompt * prompt,
     guint64 * number);
-/* It took from @start until now, and others wait: the tracker's steps have most
- * of the time. */
-void gst_sam_preview_rest (GstSamPreview * preview, gint64 start);
+/* It took from @start until now, and the next one waits: previews have the time
+ * that steps leave, and a fifth of theirs. Without previews steps would have
+ * @load of all time, 0 to 1. */
+void gst_sam_preview_rest (GstSamPreview * preview, gint64 start, gdouble load);
 
 /* Answer a request and post the answer. The thread that owns the tracker, or
  * one that takes its turn; without the lock. */

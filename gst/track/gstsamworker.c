@@ -44,11 +44,41 @@ swap_steps (GstSamStep * a, GstSamStep * b)
   *b = kept;
 }
 
+/* Of about the last eight. */
+static void
+add_to_mean (gint64 * mean, gint64 time)
+{
+  *mean = *mean ? *mean + (time - *mean) / 8 : time;
+}
+
+/* Pauses of a source are not how fast it is. */
+static void
+note_frame (GstSamWorker * worker)
+{
+  const gint64 now = g_get_monotonic_time ();
+
+  if (worker->left)
+    add_to_mean (&worker->interval, MIN (now - worker->left,
+            G_TIME_SPAN_SECOND));
+  worker->left = now;
+}
+
+/* The share of the time that a step for each frame takes. */
+static gdouble
+get_load (const GstSamWorker * worker)
+{
+  if (worker->step >= worker->interval)
+    return 1;
+  return (gdouble) worker->step / worker->interval;
+}
+
 /* The rest is called with the lock held, which it gives up meanwhile. */
 
 static void
 run_step (GstSamWorker * worker, GstSamTrack * self)
 {
+  const gint64 start = g_get_monotonic_time ();
+
   swap_steps (&worker->next, &worker->current);
   worker->waiting = FALSE;
   worker->busy = TRUE;
@@ -60,6 +90,7 @@ run_step (GstSamWorker * worker, GstSamTrack * self)
 
   gst_sam_mutex_lock (&worker->lock);
   worker->busy = FALSE;
+  add_to_mean (&worker->step, g_get_monotonic_time () - start);
   if (worker->current.ret != GST_FLOW_OK) {
     worker->failed = TRUE;
     worker->waiting = FALSE;
@@ -86,7 +117,7 @@ run_preview (GstSamWorker * worker, GstSamTrack * self)
   gst_sam_preview_run (self, &prompt, number);
   gst_sam_mutex_lock (&worker->lock);
   worker->busy = FALSE;
-  gst_sam_preview_rest (&worker->preview, start);
+  gst_sam_preview_rest (&worker->preview, start, get_load (worker));
   g_cond_signal (&worker->done);
   return TRUE;
 }
@@ -246,6 +277,7 @@ gst_sam_worker_leave (GstSamWorker * worker, GstSamTrack * self,
   hand_over_found (&worker->next, self, replaces);
   gst_sam_mutex_lock (&worker->lock);
   worker->waiting = !worker->failed;
+  note_frame (worker);
   g_cond_signal (&worker->wake);
   gst_sam_mutex_unlock (&worker->lock);
   return TRUE;
@@ -343,6 +375,7 @@ gst_sam_worker_start (GstSamWorker * worker)
   worker->waiting = worker->busy = FALSE;
   worker->preview.waiting = FALSE;
   worker->preview.due = 0;
+  worker->left = worker->interval = worker->step = 0;
   worker->uploads = TRUE;
   worker->num_ended = 0;
   worker->taken = worker->forgotten = 0;

@@ -50,6 +50,9 @@ typedef struct
   GstSamStep ended[GST_SAM_WORKER_ENDED];       /* for the streaming thread */
   guint num_ended;
   GstSamPreview preview;
+  gint64 left;                  /* monotonic time of the last frame; 0: none */
+  gint64 interval, step;        /* µs between two frames and of a step, means of
+                                 * the last ones; 0: not known */
 
   GstSamStep current;           /* used by the worker while @busy */
 } GstSamWorker;

@@ -228,15 +228,22 @@ GST_START_TEST (test_newest)
   fail_unless (number == 2 && prompt.x == 2);
   fail_if (gst_sam_preview_take (&preview, &prompt, &number));
 
-  /* One that took an hour: then the tracker has four. */
-  gst_sam_preview_rest (&preview, start - 3600 * G_TIME_SPAN_SECOND);
+  /* One that took an hour: then steps that are always on have four. */
+  gst_sam_preview_rest (&preview, start - 3600 * G_TIME_SPAN_SECOND, 1);
   fail_unless (preview.due >= start + 4 * 3600 * G_TIME_SPAN_SECOND);
+  /* Steps that need half the time have 0.4 of it: previews may have the rest. */
+  gst_sam_preview_rest (&preview, start - 36 * G_TIME_SPAN_SECOND, 0.5);
+  fail_unless (preview.due >= start + 24 * G_TIME_SPAN_SECOND);
+  fail_unless (preview.due < start + 30 * G_TIME_SPAN_SECOND);
+  gst_sam_preview_rest (&preview, start - 36 * G_TIME_SPAN_SECOND, 0);
+  fail_unless (preview.due < start + 5 * G_TIME_SPAN_SECOND);
+  gst_sam_preview_rest (&preview, start - 3600 * G_TIME_SPAN_SECOND, 1);
   gst_sam_preview_ask (&preview, &prompt);
   fail_if (gst_sam_preview_take (&preview, &prompt, &number));
   preview.due = 0;
   fail_unless (gst_sam_preview_take (&preview, &prompt, &number));
   /* twelve a second */
-  gst_sam_preview_rest (&preview, g_get_monotonic_time ());
+  gst_sam_preview_rest (&preview, g_get_monotonic_time (), 1);
   fail_unless (preview.due >= start + G_TIME_SPAN_SECOND * 8 / 100);
 }
 
@@ -245,6 +252,7 @@ GST_END_TEST;
 /* A tracker that is never idle: a step takes longer than a frame comes. */
 GST_START_TEST (test_busy)
 {
+  GstSamWorker *worker;
   GstElement *element;
   GstStructure *s;
   Rig rig = open_rig (TRUE, 8, TRUE);
@@ -274,6 +282,11 @@ GST_START_TEST (test_busy)
     fail_unless_equals_uint64 (sam_get_uint64 (s, "number"), i + 1);
     gst_message_unref (message);
   }
+  /* It knows how long a step takes, and how often a frame comes. */
+  worker = &GST_SAM_TRACK (element)->worker;
+  gst_sam_mutex_lock (&worker->lock);
+  fail_unless (worker->step >= 5000 && worker->interval > 0);
+  gst_sam_mutex_unlock (&worker->lock);
   scripted_set (SCRIPTED_STEPS, SAM_OK, 0, 0);
   close_rig (&rig);
 }
