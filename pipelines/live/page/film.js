@@ -34,14 +34,17 @@ export class Film {
     const recorder = this.#recorder = new MediaRecorder(this.#canvas.captureStream(),
       { mimeType, videoBitsPerSecond: bitsPerPixel * width * height });
     let bytes = 0, seconds = 0;
+    const timer = setInterval(() => this.#show(`Stop and download: ${++seconds} s`), 1000);
     recorder.ondataavailable = ({ data }) => {
       parts.push(data);
       bytes += data.size;
-      this.#show(`Stop and download: ${++seconds} s`);
       if (bytes > mostBytes) this.#stop();
     };
     recorder.onerror = ({ error }) => this.#tell(`The film ends: ${error?.message ?? 'the browser cannot record it'}.`);
-    recorder.onstop = () => this.#end(camera, new Blob(parts, { type: mimeType.split(';')[0] }));
+    recorder.onstop = () => {
+      clearInterval(timer);
+      this.#end(camera, new Blob(parts, { type: mimeType.split(';')[0] }));
+    };
     recorder.start(1000);
     this.#view.film = (at) => at ? this.#take(at) : this.#stop();
     this.#show('Stop and download: 0 s');
