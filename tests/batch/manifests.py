@@ -3,10 +3,12 @@
 """The manifests for Kubernetes: by its schemas where kubernetes-validate of PyPI is installed, and by rules that schemas do not have;
 and the container's command with the environment of an Indexed Job, whose exit statuses are what the podFailurePolicy is about.
 usage: manifests.py BUILD PROGRAM SOURCES"""
+import contextlib
 import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -135,7 +137,6 @@ def run_pod(container):
         conf.parent.mkdir()
         conf.write_text('[live]\n')
         script = container['args'][0].replace('/conf/', f'{folder}/conf/').replace('sleep 2', 'sleep 0.2')
-        pod = subprocess.Popen([*container['command'], script], env=dict(os.environ, PATH=f'{folder}/bin:{os.environ["PATH"]}'))
         said = folder / 'said'
 
         def wait_for(text):
@@ -144,14 +145,20 @@ def run_pod(container):
                     return
                 subprocess.run(['sleep', '0.05'], check=True)
             sys.exit(f'FAILED: {text} is not in {said.read_text() if said.exists() else None}')
-        wait_for(f'--config {conf} --address 0.0.0.0')
-        subprocess.run(['sleep', '0.5'], check=True)
-        check('hup' not in said.read_text(), 'a file that has not changed was read again')
-        conf.write_text('[live]\nkeep-tracks=1\n')
-        wait_for('hup')
-        pod.terminate()
-        wait_for('term')
-        check(pod.wait(20) == 0, f'the pod ends with status {pod.returncode}')
+
+        pod = subprocess.Popen([*container['command'], script], env=dict(os.environ, PATH=f'{folder}/bin:{os.environ["PATH"]}'), start_new_session=True)
+        try:
+            wait_for(f'--config {conf} --address 0.0.0.0')
+            subprocess.run(['sleep', '0.5'], check=True)
+            check('hup' not in said.read_text(), 'a file that has not changed was read again')
+            conf.write_text('[live]\nkeep-tracks=1\n')
+            wait_for('hup')
+            pod.terminate()
+            wait_for('term')
+            check(pod.wait(20) == 0, f'the pod ends with status {pod.returncode}')
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pod.pid, signal.SIGKILL)
 
 
 def check_image():
