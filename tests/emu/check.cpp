@@ -361,35 +361,49 @@ static uint32_t *read_of(const cell &c, unsigned warp)
     return at < num_shared_cells ? shared_reads + warp * num_shared_cells + at : nullptr;
 }
 
-static void check_race(const cell &c, unsigned bytes, access kind, unsigned thread, const void *pc,
-                       const char *p)
+[[gnu::cold]] static void tell_race(const char *what, int by, access kind, unsigned thread,
+                                    const void *pc, const char *p)
 {
-    const auto race = [&](const char *what, int by) {
-        const std::string who = by < 0 ? "another block" : "thread " + std::to_string(by);
-        finding(pc, "race: thread %u %s what was %s by %s, with no sync between: %s", thread,
-                kind == READ ? "reads" : "writes", what, who.c_str(), name_of(p).c_str());
-    };
+    const std::string who = by < 0 ? "another block" : "thread " + std::to_string(by);
+    finding(pc, "race: thread %u %s what was %s by %s, with no sync between: %s", thread,
+            kind == READ ? "reads" : "writes", what, who.c_str(), name_of(p).c_str());
+}
+
+// Half of the emulator's time is spent from here to touch(): each of the compiler's calls has a copy
+// of its own, for its kind and number of bytes.
+#define ALWAYS_INLINE [[gnu::always_inline]] static inline
+
+ALWAYS_INLINE void check_race(const cell &c, unsigned bytes, access kind, unsigned thread,
+                              const void *pc, const char *p)
+{
     if ((c.wrote_bytes & bytes) && !(kind == ATOMIC && c.atomic)) {
         if (c.wrote >= block_start && !ordered(c.writer, c.wrote, thread))
-            race("written", c.writer);
+            tell_race("written", c.writer, kind, thread, pc, p);
         if (c.wrote < block_start && c.wrote >= grid_start
             && !(trust_earlier_blocks && is_known(c.writer, c.wrote, thread)))
-            race("written", -1);
+            tell_race("written", -1, kind, thread, pc, p);
     }
     if (kind != READ && (c.read_bytes & bytes)) {
         for (unsigned t = 0; c.read >= block_barrier && t < block_threads; t++)
             if (c.read_warps >> t / 32 & 1 && c.read_lanes >> t % 32 & 1 &&
                 !ordered(t, read_of(c, t / 32) ? *read_of(c, t / 32) : c.read, thread)) {
-                race("read", t);
+                tell_race("read", t, kind, thread, pc, p);
                 break;
             }
         if ((c.read < block_start ? c.read : c.read_before) >= grid_start && !trust_earlier_blocks)
-            race("read", -1);
+            tell_race("read", -1, kind, thread, pc, p);
     }
 }
 
-static void check_cell(cell &c, unsigned bytes, access kind, unsigned thread, const void *pc,
-                       const char *p, bool is_shared)
+[[gnu::cold]] static void tell_cell(const char *what, unsigned thread, const void *pc, const char *p,
+                                    unsigned writer)
+{
+    const std::string where = name_of(p);
+    finding(pc, what, thread, where.c_str(), writer);
+}
+
+ALWAYS_INLINE void check_cell(cell &c, unsigned bytes, access kind, unsigned thread, const void *pc,
+                              const char *p, bool is_shared)
 {
     if (is_shared) {
         if (c.wrote < block_start) // left over from another block
@@ -397,14 +411,13 @@ static void check_cell(cell &c, unsigned bytes, access kind, unsigned thread, co
         if (c.read < block_start)
             c.read_bytes = c.read = c.read_before = 0;
         if (c.pending && (c.wrote_bytes & bytes) && kind != LAND && kind != BULK_LAND)
-            finding(pc, "thread %u touches %s, where a cp.async of thread %u may still be writing",
-                    thread, name_of(p).c_str(), c.writer);
+            tell_cell("thread %u touches %s, where a cp.async of thread %u may still be writing",
+                      thread, pc, p, c.writer);
         if (kind == BULK_READ && !c.bulk && (c.wrote_bytes & bytes) && fenced[c.writer] <= c.wrote)
-            finding(pc, "a product or copy reads %s, which thread %u wrote without fence.proxy.async",
-                    name_of(p).c_str(), c.writer);
+            tell_cell("a product or copy of thread %u reads %s, which thread %u wrote without "
+                      "fence.proxy.async", thread, pc, p, c.writer);
         if ((kind == READ || kind == ATOMIC || kind == BULK_READ) && (bytes & ~c.init_bytes))
-            finding(pc, "thread %u reads %s, which nobody wrote in this block", thread,
-                    name_of(p).c_str());
+            tell_cell("thread %u reads %s, which nobody wrote in this block", thread, pc, p, 0);
     }
     const bool bulk = kind == BULK_LAND || kind == BULK_READ;
     kind = kind == BULK_READ ? READ : kind;
@@ -460,7 +473,18 @@ static bool in_image(const char *p) // the program's own variables, constants an
                        [p](auto &r) { return p >= r.first && p < r.second; });
 }
 
-void touch(const void *where, size_t bytes, access kind, unsigned thread, const void *pc)
+static const memory *find_memory(const char *p, size_t bytes, access kind, const void *pc)
+{
+    static const memory *last; // most accesses are where the one before was
+    if (last && last->live && p >= last->begin && p + bytes <= last->begin + last->bytes)
+        return last;
+    if (in_arena(p) && !inside(p, bytes))
+        fault(cudaErrorIllegalAddress, "%s %zu bytes %s%s", kind == READ ? "reads" : "writes", bytes,
+              describe(p).c_str(), source_of(pc).c_str());
+    return last = in_arena(p) ? owner(p) : nullptr;
+}
+
+ALWAYS_INLINE void watch(const void *where, size_t bytes, access kind, unsigned thread, const void *pc)
 {
     const char *p = (const char *) where;
     if (!instrumented || !on_device() || (size_t) (p - stack_low) < STACK ||
@@ -475,12 +499,8 @@ void touch(const void *where, size_t bytes, access kind, unsigned thread, const 
             fault(cudaErrorIllegalAddress, "%zu bytes at smem+%td, but the launch asked for %zu%s",
                   bytes, at, running->shared, source_of(pc).c_str());
         c = shared_cells + (at - shared_first) / 4;
-    } else if (in_arena(p)) {
-        if (!inside(p, bytes))
-            fault(cudaErrorIllegalAddress, "%s %zu bytes %s%s", kind == READ ? "reads" : "writes",
-                  bytes, describe(p).c_str(), source_of(pc).c_str());
+    } else if (const memory *m = find_memory(p, bytes, kind, pc)) {
         expect_begun("touches device memory");
-        const memory *m = owner(p);
         c = (cell *) m->shadow + (p - m->begin) / 4; // begin is a multiple of 256
     } else if (in_image(p)) {
         return;
@@ -489,12 +509,18 @@ void touch(const void *where, size_t bytes, access kind, unsigned thread, const 
     }
     if (kind == ATOMIC)
         happens_at(p, thread);
-    cost_touch(p, bytes, kind, thread, pc, is_shared);
+    if (counts)
+        cost_touch(p, bytes, kind, thread, pc, is_shared);
     for (const char *end = p + bytes; p < end; c++) {
         const unsigned in = (uintptr_t) p % 4, n = std::min<size_t>(4 - in, end - p);
         check_cell(*c, ((1u << n) - 1) << in, kind, thread, pc, p, is_shared);
         p += n;
     }
+}
+
+void touch(const void *where, size_t bytes, access kind, unsigned thread, const void *pc)
+{
+    watch(where, bytes, kind, thread, pc);
 }
 
 size_t shadow_bytes(size_t bytes) { return (bytes / 4 + 2) * sizeof(cell); }
@@ -628,7 +654,7 @@ void emu_forget(void)
 #define HOOK(name, kind, bytes, then) \
     extern "C" void __tsan_##name##bytes(void *p) \
     { \
-        emu::touch(p, bytes, emu::kind, emu::self, __builtin_return_address(0)); \
+        emu::watch(p, bytes, emu::kind, emu::self, __builtin_return_address(0)); \
         emu::then(); \
     }
 #define HOOKS(bytes)                                                                               \

@@ -19,7 +19,7 @@
 
 namespace emu {
 
-static bool asked;
+bool counts = getenv("EMU_COSTS");
 static emu_cost now;
 
 // An instruction of a warp that touches shared memory. Its lanes come here one after the other, those
@@ -38,11 +38,6 @@ static FILE *to()
 {
     static FILE *const f = file_of("EMU_COSTS");
     return f;
-}
-
-static bool counts()
-{
-    return asked || to();
 }
 
 // 128 bytes at a time: accesses of 8 bytes by half of a warp, of 16 by a quarter.
@@ -80,7 +75,7 @@ static void touch_shared(const char *p, size_t bytes, access kind, unsigned thre
 void cost_rows(const void *const *row, int count)
 {
     warp_access a = { 0xffu, 16, {} };
-    for (int m = 0; counts() && m < count; m++) {
+    for (int m = 0; counts && m < count; m++) {
         std::copy_n((const char *const *) row + 8 * m, 8, a.at);
         close_access(a);
     }
@@ -89,7 +84,7 @@ void cost_rows(const void *const *row, int count)
 void cost_touch(const void *p, size_t bytes, access kind, unsigned thread, const void *pc,
                 bool is_shared)
 {
-    if (!counts() || kind == LAND || !pc)
+    if (!counts || kind == LAND || !pc)
         return;
     const bool is_bulk = kind == BULK_READ || kind == BULK_LAND;
     if (is_shared && !is_bulk)
@@ -147,7 +142,7 @@ void cost_end_grid(size_t shared)
 
 void emu_count_costs(int on)
 {
-    emu::asked = on;
+    emu::counts = on || emu::to();
 }
 
 struct emu_cost emu_last_cost(void)

@@ -28,13 +28,11 @@ long long clock64() { return switches; }
 namespace emu {
 
 const launch *running;
-static thread_local char mine; // at an address of each host thread's own
-static const char *runner;     // the one's that runs it
+__thread char mine;
+const char *runner;
 uint3 block_index;
 unsigned block_threads, self = MAX_THREADS;
 const char *stack_low;
-
-bool on_device() { return running && self < MAX_THREADS && runner == &mine; }
 
 // ---- fibers
 

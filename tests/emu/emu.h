@@ -44,7 +44,10 @@ extern const char *stack_low; // of that thread
 void await_earlier();
 void expect_begun(const char *what);
 
-bool on_device(); // called from a kernel, not from a host thread beside it
+extern __thread char mine; // at an address of each host thread's own
+extern const char *runner; // the one's that runs the kernel
+// Called from a kernel, not from a host thread beside it.
+inline bool on_device() { return running && self < MAX_THREADS && runner == &mine; }
 
 // Wait for every live lane of the mask to call this with the same fn, then let
 // the last one run fn over all their operands. An aligned instruction must also
@@ -157,6 +160,7 @@ std::string kernel_name(const void *kernel); // check.cpp; demangled
 
 // ---- costs.cpp: what a launch costs, where EMU_COSTS is set or a test has asked
 
+extern bool counts;
 // pc: where in the code; null: it is counted by one of the others.
 void cost_touch(const void *p, size_t bytes, access kind, unsigned thread, const void *pc,
                 bool is_shared);
