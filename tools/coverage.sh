@@ -3,19 +3,24 @@
 # Lines and branches of engine/, gst/ and pipelines/live that the plain tests reach, per folder (tools/coverage.py). With a COMMIT:
 # the same of that tree first, beside which this tree's stands; its new files are told apart. The tables stay in build-coverage/.
 # Without the CUDA backend and its emulator. It takes half an hour of two cores, with a COMMIT an hour.
-# Status 1: something has fallen; 2: nothing could be measured, or a test failed. usage: tools/coverage.sh [COMMIT]
+# Status 1: something has fallen; 2: nothing could be measured, or a test of this tree failed. Those that fail in the COMMIT's tree, as some
+# do on a processor that it did not know, are named, and what they reach before counts. usage: tools/coverage.sh [COMMIT]
 set -eu -o pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 before=$root/build-coverage-before
 
-fail() {
+tell() {
     echo "tools/coverage.sh: $1" >&2
+}
+
+fail() {
+    tell "$1"
     exit 2
 }
 
 # gcov's counters of threads are exact only if each is added to by one at a time, which makes kernels ten times as slow. What is asked
 # here is whether a line was reached at all.
-measure() { # the root of a tree
+measure() { # the root of a tree, what to do if tests fail twice
     cd "$1"
     tools/setup.sh test >/dev/null || fail "the packages that the tests of $1 need cannot be installed"
     [ -f build-coverage/build.ninja ] || meson setup build-coverage -Db_coverage=true -Doptimization=1 -Demu=false -Dcuda=disabled \
@@ -23,8 +28,7 @@ measure() { # the root of a tree
     ninja -C build-coverage >build-coverage/build.log || { tail -20 build-coverage/build.log >&2; fail "$1 cannot be built"; }
     find build-coverage -name '*.gcda' -delete
     export CK_TIMEOUT_MULTIPLIER=4
-    meson test -C build-coverage --no-rebuild -t 5 >&2 || run_failed_again ||
-        fail "tests failed twice in $1: what they reach cannot be told: $(list_failed | tr '\n' ' ')"
+    meson test -C build-coverage --no-rebuild -t 5 >&2 || run_failed_again || "$2" "tests failed twice in $1: $(list_failed | tr '\n' ' ')"
 }
 
 list_failed() {
@@ -43,7 +47,7 @@ run_failed_again() {
 }
 
 case "${1-}" in
--h | --help) sed -n '3,7s/^# //p' "$0"; exit ;;
+-h | --help) sed -n '3,8s/^# //p' "$0"; exit ;;
 -*) fail "there is no option '$1'; usage: tools/coverage.sh [COMMIT]" ;;
 esac
 [ $# -le 1 ] || fail "an argument too many, '$2'; usage: tools/coverage.sh [COMMIT]"
@@ -53,12 +57,12 @@ if [ -n "${1-}" ]; then
     git -C "$root" worktree prune
     git -C "$root" worktree add --detach --quiet "$before" "$commit"
     trap 'git -C "$root" worktree remove --force "$before"' EXIT
-    (measure "$before")
+    (measure "$before" tell)
     cp "$root/tools/coverage.py" "$before/tools/"
     mkdir -p "$root/build-coverage"
     git -C "$root" ls-tree -r --name-only "$commit" >"$root/build-coverage/before.files"
     python3 "$before/tools/coverage.py" "$before/build-coverage" >"$root/build-coverage/before.txt"
 fi
-(measure "$root")
+(measure "$root" fail)
 cd "$root/build-coverage"
 python3 "$root/tools/coverage.py" . ${1:+before.txt before.files} | tee coverage.txt
