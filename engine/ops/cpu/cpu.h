@@ -45,7 +45,10 @@ struct sam_cpu {
     const struct sam_row_kernels *rows;
     const struct sam_pixel_kernels *pixels;
     sam_blend_row *blend_row;
-    sam_weigh_windows *weigh_windows;
+    sam_shade_windows *shade_windows;
+    sam_find_runs *find_runs;
+    sam_find_shades *find_shades;
+    sam_fill_colour *fill_colour;
     const struct sam_walk_kernels *walk;
     sam_ridge_products *ridge_products;
     sam_recall_match *recall_match;

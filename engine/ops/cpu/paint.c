@@ -10,11 +10,16 @@
 
 enum {
     REACH   = 2, // px, of a line's window
-    SLACK   = SAM_WINDOWS + REACH, // bytes that are read behind a pixel
+    SLACK   = SAM_RUN_SLACK + REACH, // bytes that are read behind a pixel
     BAND    = 64, // rows, or more where lines are wide
     COLUMNS = SAM_MAX_SIDE * 4, // bytes, in the caller's workspace: of `struct place`
     COLOURS = SAM_MAX_SIDE * 4, // bytes, in that of each thread
-    MAPS    = SAM_POOL_WORKSPACE - COLUMNS - COLOURS,
+    ENDS    = SAM_MAX_SIDE * 2, // bytes, likewise: of a row's runs
+    SHADES  = 256 * SAM_SHADES * 4, // bytes, likewise
+    MAPS    = SAM_POOL_WORKSPACE - COLUMNS - COLOURS - 2 * ENDS - SHADES,
+    AHEAD   = 16, // rows of labels that are fetched before they are read
+    LINE    = 64, // bytes of a processor's cache
+    CELL    = 8, // px of a row that are soft together
 };
 
 // Where a pixel is between two cells of the label map.
@@ -46,8 +51,12 @@ struct band {
     int first, last;  // rows whose labels are known
     uint8_t *labels;  // from row `first` - REACH on
     uint8_t *near;    // from row `top` - REACH on. 255: another label is within a line's width
-    uint8_t *soft;    // from row `top` on. 0: the pixel's colour is its label's
-    uint32_t *colour; // of a row
+    uint8_t *soft;    // from row `top` on, a byte per CELL. 0: its pixels' colour is their label's
+    uint16_t *runs[2]; // of a row's runs of labels, and of those of the row before
+    int num_runs[2];
+    uint32_t *colour; // of a row; those with alpha 0 are 0
+    uint32_t (*shade)[SAM_SHADES]; // of a label where nothing is beyond it, by shares
+    bool has_shades[256];  // of a label
     int num_patches;
     uint16_t patch[SAM_MAX_PATCHES]; // those that touch the band
     struct mixed mixed[256];         // by hash
@@ -67,9 +76,14 @@ static uint8_t *near_row(const struct band *b, int y)
     return b->near + (size_t) (y - b->top + REACH) * b->p->pitch + REACH;
 }
 
+static int soft_pitch(const struct painting *p)
+{
+    return (p->o->width + CELL - 1) / CELL;
+}
+
 static uint8_t *soft_row(const struct band *b, int y)
 {
-    return b->soft + (size_t) (y - b->top) * b->p->pitch + REACH;
+    return b->soft + (size_t) (y - b->top) * soft_pitch(b->p);
 }
 
 static uint64_t load_word(const uint8_t *at)
@@ -114,6 +128,12 @@ static int find_difference(const uint8_t *a, const uint8_t *b, int i, int n)
 static int count_same(const uint8_t *at, int n)
 {
     return 1 + find_difference(at, at + 1, 0, n - 1);
+}
+
+// A colour with alpha 0 paints nothing.
+static uint32_t visible(uint32_t colour)
+{
+    return colour >> 24 ? colour : 0;
 }
 
 // ---- labels
@@ -181,58 +201,55 @@ static void stretch_row(const struct painting *p, int y, uint8_t *out)
     }
 }
 
+// Pieces of rows are too short for a processor to see that those of the next rows will be read.
 static void make_labels(const struct painting *p, int y, uint8_t *out)
 {
     const struct sam_labels *l = &p->o->labels;
-    if (p->column)
+    const int width = p->o->width, later = min_int(y + AHEAD, p->o->height - 1);
+    const uint8_t *row = l->data + (size_t) (p->o->y + y) * l->stride + p->o->x;
+    if (p->column) {
         stretch_row(p, y, out);
-    else
-        memcpy(out, l->data + (size_t) (p->o->y + y) * l->stride + p->o->x, (size_t) p->o->width);
+        return;
+    }
+    for (int x = 0; x < width; x += LINE)
+        __builtin_prefetch(row + (size_t) (later - y) * l->stride + x);
+    memcpy(out, row, (size_t) width);
 }
 
 // ---- lines
 
-// Most marks are shorter than what a call of memset() takes.
+// Most marks are shorter than what a call of memset() takes, and of any length up to a word. The
+// rest of the word stays.
 static inline void mark_bytes(uint8_t *at, int n)
 {
-    const uint64_t all = UINT64_MAX;
-    if (n > 16) {
-        memset(at, 255, (size_t) n);
-    } else if (n >= 8) {
-        memcpy(at, &all, 8);
-        memcpy(at + n - 8, &all, 8);
-    } else if (n >= 4) {
-        memcpy(at, &all, 4);
-        memcpy(at + n - 4, &all, 4);
+    static const uint8_t mask[16] = { 255, 255, 255, 255, 255, 255, 255, 255 };
+    if (n <= 8) {
+        const uint64_t marked = load_word(at) | load_word(mask + 8 - n);
+        memcpy(at, &marked, sizeof(marked));
     } else {
-        for (int i = 0; i < n; i++)
-            at[i] = 255;
+        memset(at, 255, (size_t) n);
     }
-}
-
-// Mark the pixels x0 to x1 - 1 of the rows y0 to y1 - 1 of a map whose row `first` is at `map`.
-static void mark(const struct painting *p, uint8_t *map, int first, int x0, int x1, int y0, int y1)
-{
-    const int left = max_int(x0, 0), right = min_int(x1, p->o->width);
-    uint8_t *row = map + (size_t) (y0 - first) * p->pitch;
-    for (int y = y0; y < y1; y++, row += p->pitch)
-        mark_bytes(row + left, right - left);
 }
 
 // Labels change where pixels x0 to x1 - 1 of a row begin, or all along them.
 static void mark_near(const struct band *b, int x0, int x1, int y0, int y1)
 {
-    const int first = max_int(b->top - REACH, 0);
+    const int first = max_int(b->top - REACH, 0), left = max_int(x0, 0);
     const int from = max_int(y0, first), to = min_int(y1, min_int(b->end + REACH, b->p->o->height));
-    if (from < to)
-        mark(b->p, near_row(b, first), first, x0, x1, from, to);
+    const int n = min_int(x1, b->p->o->width) - left;
+    uint8_t *at = near_row(b, from) + left;
+    for (int y = from; y < to; y++, at += b->p->pitch)
+        mark_bytes(at, n);
 }
 
 static void mark_soft(const struct band *b, int x0, int x1, int y0, int y1)
 {
     const int from = max_int(y0, b->top), to = min_int(y1, b->end);
-    if (from < to)
-        mark(b->p, soft_row(b, b->top), b->top, x0, x1, from, to);
+    const int pitch = soft_pitch(b->p), left = max_int(x0, 0) / CELL;
+    const int n = min_int((x1 + CELL - 1) / CELL, pitch) - left;
+    uint8_t *at = soft_row(b, from) + left;
+    for (int y = from; y < to; y++, at += pitch)
+        mark_bytes(at, n);
 }
 
 // How far from a change a pixel of that label is soft. Nothing is near within the bare ones.
@@ -241,28 +258,67 @@ static int soft_reach(const struct painting *p, int label)
     return (label == p->bare ? 0 : p->o->line_width) + REACH;
 }
 
-// Bare labels become one, and what is around a change of labels is marked.
-static void find_changes(const struct band *b, int y)
+// Three colours, weights of 8.
+static uint32_t mix(uint32_t a, int wa, uint32_t b, int wb, uint32_t c, int wc)
+{
+    const uint32_t sa = (uint32_t) wa * (a >> 24), sb = (uint32_t) wb * (b >> 24);
+    const uint32_t sc = (uint32_t) wc * (c >> 24), sum = sa + sb + sc;
+    uint32_t mixed = (sum + 4) / 8 << 24;
+    for (int shift = 0; sum && shift < 24; shift += 8)
+        mixed |= (sa * (a >> shift & 255) + sb * (b >> shift & 255) + sc * (c >> shift & 255) +
+                  sum / 2) / sum << shift;
+    return mixed;
+}
+
+// Of struct sam_paint: what two labels make of a pixel's shares.
+static uint32_t shade_colour(const struct painting *p, int label, int found, int shade)
+{
+    const struct sam_overlay *o = p->o;
+    const int other = shade / SAM_SHARES, rest = 8 - other;
+    const int share = other && label == p->bare ? rest : shade % SAM_SHARES * rest / 8;
+    const uint32_t beyond = found == p->bare ? o->contour : o->line[found];
+    return visible(label == p->bare ? mix(o->contour, share, beyond, other, 0, 0)
+                                    : mix(o->line[label], rest - share, beyond, other,
+                                          o->fill[label], share));
+}
+
+static void make_shades(struct band *b, int label)
+{
+    for (int i = 0; i < SAM_SHARES && !b->has_shades[label]; i++)
+        b->shade[label][i] = shade_colour(b->p, label, label, i);
+    b->has_shades[label] = true;
+}
+
+// Bare labels become one, and what is around a change of labels in a row is marked.
+static void find_changes_along(struct band *b, int y)
 {
     const struct painting *p = b->p;
-    const int width = p->o->width;
+    const uint16_t *end = b->runs[y & 1];
     uint8_t *row = label_row(b, y);
-    for (int x = 0, n; x < width; x += n) {
-        n = count_same(row + x, width - x);
+    b->num_runs[y & 1] = p->cpu->find_runs(row, p->o->width, b->runs[y & 1]);
+    for (int i = 0, x = 0; i < b->num_runs[y & 1]; x = end[i++]) {
         if (p->same[row[x]] != row[x])
-            memset(row + x, p->same[row[x]], (size_t) n);
+            memset(row + x, p->same[row[x]], (size_t) (end[i] - x));
+        make_shades(b, row[x]);
         if (x > 0 && row[x - 1] != row[x]) {
             const int left = soft_reach(p, row[x - 1]), right = soft_reach(p, row[x]);
-            mark_near(b, x - left + REACH, x + right - REACH, y, y + 1);
+            mark_near(b, x - p->o->line_width, x + p->o->line_width, y, y + 1);
             mark_soft(b, x - left, x + right, y - REACH, y + REACH + 1);
         }
     }
-    for (int x = 0, end; y > b->first && x < width; x = end) {
-        const uint8_t *upper = row - p->pitch;
-        x = end = find_difference(row, upper, x, width);
-        while (end < width && row[end] == row[x] && upper[end] == upper[x])
-            end++;
-        if (x == width)
+}
+
+// The same of changes between a row and that above.
+static void find_changes_across(const struct band *b, int y)
+{
+    const struct painting *p = b->p;
+    const uint16_t *own = b->runs[y & 1], *before = b->runs[~y & 1];
+    const uint8_t *row = label_row(b, y), *upper = row - p->pitch;
+    for (int x = 0, end; x < p->o->width; x = end) {
+        end = min_int(*own, *before);
+        own += *own == end;
+        before += *before == end;
+        if (row[x] == upper[x])
             continue;
         const int above = soft_reach(p, upper[x]), below = soft_reach(p, row[x]);
         mark_near(b, x, end, y - above + REACH, y + below - REACH);
@@ -288,15 +344,17 @@ static void pad(const struct painting *p, uint8_t *first, int top, int end)
         }
 }
 
-static void find_lines(const struct band *b)
+static void find_lines(struct band *b)
 {
     const struct painting *p = b->p;
     const int top = b->top - REACH, end = b->end + REACH;
     memset(b->near, 0, (size_t) (end - top) * p->pitch);
-    memset(b->soft, 0, (size_t) (b->end - b->top) * p->pitch);
+    memset(b->soft, 0, (size_t) (b->end - b->top) * soft_pitch(p));
     for (int y = b->first; y < b->last; y++) {
         make_labels(p, y, label_row(b, y));
-        find_changes(b, y);
+        find_changes_along(b, y);
+        if (y > b->first)
+            find_changes_across(b, y);
     }
     pad(p, label_row(b, top), top, end);
     pad(p, near_row(b, top), top, end);
@@ -318,98 +376,73 @@ static int find_other(const uint8_t *label, int pitch)
     return *label;
 }
 
-static int clamp(int v, int most)
+// A colour of the same labels in the same shares is looked up.
+static uint32_t find_colour(struct band *b, const uint8_t *label, int shade)
 {
-    return v < 0 ? 0 : v < most ? v : most;
-}
-
-// Three colours, weights of 8.
-static uint32_t mix(uint32_t a, int wa, uint32_t b, int wb, uint32_t c, int wc)
-{
-    const uint32_t sa = (uint32_t) wa * (a >> 24), sb = (uint32_t) wb * (b >> 24);
-    const uint32_t sc = (uint32_t) wc * (c >> 24), sum = sa + sb + sc;
-    uint32_t mixed = (sum + 4) / 8 << 24;
-    for (int shift = 0; sum && shift < 24; shift += 8)
-        mixed |= (sa * (a >> shift & 255) + sb * (b >> shift & 255) + sc * (c >> shift & 255) +
-                  sum / 2) / sum << shift;
-    return mixed;
-}
-
-// A mix of the same labels in the same shares is looked up. share: of the contour or of the fill.
-static uint32_t mix_labels(struct band *b, int label, int found, int other, int share)
-{
-    const struct sam_overlay *o = b->p->o;
-    const uint32_t key = 1u << 24 | (uint32_t) (label | found << 8 | share << 16 | other << 20);
+    const int found = find_other(label, b->p->pitch);
+    const uint32_t key = 1u << 24 | (uint32_t) (*label | found << 8 | shade << 16);
     struct mixed *m = &b->mixed[key * 2654435761u >> 24];
-    if (m->key == key)
-        return m->colour;
-    const uint32_t beyond = found == b->p->bare ? o->contour : o->line[found];
-    m->key = key;
-    m->colour = label == b->p->bare ? mix(o->contour, share, beyond, other, 0, 0)
-                                    : mix(o->line[label], 8 - other - share, beyond, other,
-                                          o->fill[label], share);
+    if (m->key != key) {
+        m->key = key;
+        m->colour = shade_colour(b->p, *label, found, shade);
+    }
     return m->colour;
 }
 
-// same, inner: see struct sam_paint.
-static uint32_t soft_colour(struct band *b, const uint8_t *label, int same, int inner)
+// Pixels with another label beyond them, which few have. The sum of a byte and 128 - SAM_SHARES has
+// its highest bit where the byte is SAM_SHARES or more.
+static void colour_beyond(struct band *b, const uint8_t *label, const uint8_t shade[SAM_WINDOWS],
+                          int n, uint32_t *out)
 {
-    const struct painting *p = b->p;
-    const bool is_bare = *label == p->bare;
-    if (same == 81 && (is_bare || inner == 81))
-        return p->o->fill[*label];
-    if (same == 81 && inner == 0)
-        return p->o->line[*label];
-    const int other = clamp((445 - 8 * same) / 27, 4);
-    const int found = other ? find_other(label, p->pitch) : *label;
-    if (is_bare)
-        return mix_labels(b, *label, found, other,
-                          other ? 8 - other : clamp((81 - same) * 8 / 27, 8));
-    return mix_labels(b, *label, found, other,
-                      clamp((8 * inner - 203) / 27, 8) * (8 - other) / 8);
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    for (int x = 0; x < n; x += 8)
+        if ((load_word(shade + x) + (128 - SAM_SHARES) * each) & 128 * each)
+            for (int i = x; i < min_int(x + 8, n); i++)
+                if (shade[i] >= SAM_SHARES)
+                    out[i] = find_colour(b, label + i, shade[i]);
 }
 
 static void colour_soft(struct band *b, const uint8_t *label, const uint8_t *near, int n,
                         uint32_t *out)
 {
-    uint8_t same[SAM_WINDOWS], inner[SAM_WINDOWS];
+    uint8_t shade[SAM_WINDOWS];
     for (int x = 0; x < n; x += SAM_WINDOWS) {
-        b->p->cpu->weigh_windows(label + x, near + x, b->p->pitch, same, inner);
-        for (int i = 0; i < min_int(n - x, SAM_WINDOWS); i++)
-            out[x + i] = soft_colour(b, label + x + i, same[i], inner[i]);
+        const int end = min_int(n - x, SAM_WINDOWS);
+        b->p->cpu->shade_windows(label + x, near + x, b->p->pitch, b->p->bare, shade);
+        b->p->cpu->find_shades(label + x, shade, end, b->shade, out + x);
+        colour_beyond(b, label + x, shade, end, out + x);
     }
 }
 
 // ---- colours of a row
 
-static void fill_colour(uint32_t *out, int n, uint32_t colour)
+static void fill_colour(const struct band *b, int x, int n, uint32_t colour)
 {
-    for (int i = 0; i < n; i++)
-        out[i] = colour;
+    b->p->cpu->fill_colour(b->colour + x, n, visible(colour));
 }
 
 static void colour_lines(struct band *b, int y)
 {
     const uint8_t *label = label_row(b, y), *near = near_row(b, y), *soft = soft_row(b, y);
-    const int width = b->p->o->width;
-    for (int x = 0, n; x < width; x += n) {
-        n = count_same(soft + x, width - x);
-        if (!soft[x])
-            fill_colour(b->colour + x, n, b->p->o->fill[label[x]]);
+    const int cells = soft_pitch(b->p);
+    for (int i = 0, n; i < cells; i += n) {
+        n = count_same(soft + i, cells - i);
+        const int x = i * CELL, end = min_int((i + n) * CELL, b->p->o->width);
+        if (!soft[i])
+            fill_colour(b, x, end - x, b->p->o->fill[label[x]]);
         else
-            colour_soft(b, label + x, near + x, n, b->colour + x);
+            colour_soft(b, label + x, near + x, end - x, b->colour + x);
     }
 }
 
 static void colour_labels(const struct band *b, int y)
 {
-    const int width = b->p->o->width;
+    const uint16_t *end = b->runs[0];
     uint8_t *label = b->labels;
     make_labels(b->p, y, label);
-    for (int x = 0, n; x < width; x += n) {
-        n = count_same(label + x, width - x);
-        fill_colour(b->colour + x, n, b->p->o->fill[label[x]]);
-    }
+    const int n = b->p->cpu->find_runs(label, b->p->o->width, b->runs[0]);
+    for (int i = 0, x = 0; i < n; x = end[i++])
+        fill_colour(b, x, end[i] - x, b->p->o->fill[label[x]]);
 }
 
 // Pixels x0 to x1 - 1 of the frame's row, where they are the area's.
@@ -419,38 +452,42 @@ static void fill_span(const struct band *b, int64_t x0, int64_t x1, uint32_t col
     const int64_t left = x0 < o->x ? 0 : x0 - o->x;
     const int64_t right = x1 - o->x < o->width ? x1 - o->x : o->width;
     if (left < right)
-        fill_colour(b->colour + left, (int) (right - left), colour);
+        fill_colour(b, (int) left, (int) (right - left), colour);
 }
 
-// Most shades are those of the ground or of the ink.
+static uint32_t mix_shade(const struct sam_patch *p, uint32_t shade)
+{
+    uint32_t colour = 0;
+    for (int k = 0; k < 32; k += 8)
+        colour |= ((p->colour >> k & 255) * (255 - shade) + (p->ink >> k & 255) * shade + 127) /
+                  255 << k;
+    return colour;
+}
+
+// Over the ground; few words have ink. x: the patch's left edge in the area.
 static void colour_shades(const struct band *b, const struct sam_patch *p, int y)
 {
     const struct sam_overlay *o = b->p->o;
     const uint32_t *row = o->bits + p->first + (size_t) (y - p->y) * sam_patch_words(p);
-    const int64_t end = (int64_t) p->x + p->width, right = (int64_t) o->x + o->width;
-    for (int64_t x = p->x < o->x ? o->x : p->x; x < end && x < right; x++) {
-        const int i = (int) (x - p->x);
-        const uint32_t shade = row[i / 4] >> 8 * (i % 4) & 255;
-        uint32_t colour = shade ? p->ink : p->colour;
-        if (shade && shade < 255) {
-            colour = 0;
-            for (int k = 0; k < 32; k += 8)
-                colour |= ((p->colour >> k & 255) * (255 - shade) + (p->ink >> k & 255) * shade +
-                           127) / 255 << k;
+    const int64_t x = (int64_t) p->x - o->x, left = x < 0 ? -x : 0;
+    const int64_t right = p->width < o->width - x ? p->width : o->width - x;
+    for (int64_t i = left / 4; i < (right + 3) / 4; i++)
+        for (int64_t k = 4 * i; row[i] && k < 4 * i + 4; k++) {
+            const uint32_t shade = row[i] >> 8 * (k % 4) & 255;
+            if (shade && k >= left && k < right)
+                b->colour[x + k] = visible(shade == 255 ? p->ink : mix_shade(p, shade));
         }
-        b->colour[x - o->x] = colour;
-    }
 }
 
 static void colour_patch(const struct band *b, const struct sam_patch *p, int y)
 {
     const struct sam_overlay *o = b->p->o;
     const int64_t end = (int64_t) p->x + p->width;
+    fill_span(b, p->x, end, p->colour);
     if (p->scale == SAM_PATCH_SHADES) {
         colour_shades(b, p, y);
         return;
     }
-    fill_span(b, p->x, end, p->colour);
     if (!p->scale)
         return;
     const uint32_t *bits = o->bits + p->first + (size_t) (y - p->y) / p->scale * sam_patch_words(p);
@@ -507,6 +544,25 @@ static void choose_patches(struct band *b)
             b->patch[b->num_patches++] = (uint16_t) i;
 }
 
+// Whether the area's rows count as clear, and a pixel is stored as a colour is.
+static bool takes_colours(const struct sam_blend *b)
+{
+    const struct sam_frame *f = b->frame;
+    return b->is_clear && f->format == SAM_PIXEL_BGRA &&
+           __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
+           ((uintptr_t) f->plane[0] | (uintptr_t) f->stride[0]) % sizeof(uint32_t) == 0;
+}
+
+static void paint_clear_rows(struct band *b)
+{
+    const struct sam_frame *f = b->blend.frame;
+    const struct sam_overlay *o = b->p->o;
+    for (int y = b->top; y < b->end; y++) {
+        b->colour = (uint32_t *) f->plane[0] + (size_t) (o->y + y) * f->stride[0] / 4 + o->x;
+        colour_row(b, y);
+    }
+}
+
 static void paint_band(void *priv, int i, int thread)
 {
     const struct painting *p = priv;
@@ -515,13 +571,20 @@ static void paint_band(void *priv, int i, int thread)
     b.first = max_int(b.top - p->margin, 0);
     b.last = min_int(b.end + p->margin, o->height);
     b.colour = (uint32_t *) scratch(p->cpu, thread);
-    b.labels = (uint8_t *) b.colour + COLOURS;
+    b.runs[0] = (uint16_t *) ((uint8_t *) b.colour + COLOURS);
+    b.runs[1] = b.runs[0] + ENDS / sizeof(*b.runs[0]);
+    b.shade = (void *) (b.runs[1] + ENDS / sizeof(*b.runs[0]));
+    b.labels = (uint8_t *) b.shade + SHADES;
     b.near = b.labels + (size_t) (b.last - b.first + 2 * REACH) * p->pitch;
     b.soft = b.near + (size_t) (b.end - b.top + 2 * REACH) * p->pitch;
     choose_patches(&b);
     sam_blend_begin(&b.blend, p->frame, o->has_alpha);
     if (o->labels.data && o->line_width)
         find_lines(&b);
+    if (takes_colours(&b.blend)) {
+        paint_clear_rows(&b);
+        return;
+    }
     for (int y = b.top; y < b.end; y++)
         if (colour_row(&b, y) || b.blend.is_clear)
             p->cpu->blend_row(&b.blend, o->y + y, o->x, o->width, b.colour);
