@@ -66,6 +66,7 @@
     op(draw_masks,        cpu, cuda) \
     op(paint,             cpu, cuda) \
     op(blur,              ref, cuda) \
+    op(replace,           ref, cuda) \
     op(draw_edges,        cpu, cuda)
 
 #endif // SAM_LIST_H

@@ -57,20 +57,30 @@ void sam_op_paint(struct sam_queue *q, const struct sam_paint *p)
     q->ops->paint(q, p);
 }
 
-struct sam_blur_plane sam_blur_plane(const struct sam_blur *p, int plane)
+struct sam_units sam_frame_units(const struct sam_frame *f, int plane)
 {
-    const struct sam_frame *f = &p->frame;
-    const struct sam_cover *c = p->cover;
     const int row_bytes = sam_frame_row_bytes(f, plane);
-    struct sam_blur_plane b = { .unit_width = 1, .unit_height = plane ? 2 : 1 };
+    struct sam_units u = { .unit_width = 1, .unit_height = plane ? 2 : 1 };
 
     if (row_bytes <= 0)
-        return b;
+        return u;
     if (plane || f->format == SAM_PIXEL_YUY2)
-        b.unit_width = 2;
-    b.units = (f->width + b.unit_width - 1) / b.unit_width;
-    b.rows = sam_frame_rows(f, plane);
-    b.numbers = row_bytes / b.units / (f->format == SAM_PIXEL_P010 ? 2 : 1);
+        u.unit_width = 2;
+    u.units = (f->width + u.unit_width - 1) / u.unit_width;
+    u.rows = sam_frame_rows(f, plane);
+    u.numbers = row_bytes / u.units / (f->format == SAM_PIXEL_P010 ? 2 : 1);
+    return u;
+}
+
+struct sam_blur_plane sam_blur_plane(const struct sam_blur *p, int plane)
+{
+    const struct sam_units u = sam_frame_units(&p->frame, plane);
+    const struct sam_cover *c = p->cover;
+    struct sam_blur_plane b = { .units = u.units, .rows = u.rows, .numbers = u.numbers,
+                                .unit_width = u.unit_width, .unit_height = u.unit_height };
+
+    if (!u.units)
+        return b;
     b.width = c->cell / b.unit_width;
     b.height = c->cell / b.unit_height;
     // those that hidden units lie in, and those around them
@@ -119,4 +129,29 @@ void sam_op_blur(struct sam_queue *q, const struct sam_blur *p)
     require(c->cell >= SAM_MIN_CELL && c->cell <= SAM_MAX_CELL);
     require(is_shape(&p->room, 1, 1, 1, p->room.c) && p->room.c >= sam_blur_numbers(p));
     q->ops->blur(q, p);
+}
+
+void sam_op_replace(struct sam_queue *q, const struct sam_replace *p)
+{
+    static const struct sam_cover none;
+    const struct sam_frame *f = &p->frame, *other = &p->other;
+    const struct sam_cover *c = p->cover ? p->cover : &none;
+    const struct arg args[] = {
+        NUMBER(frame.format), NUMBER(frame.width), NUMBER(frame.height), NUMBER(frame.on_device),
+        NUMBER(other.format), NUMBER(other.width), NUMBER(other.height), NUMBER(other.on_device),
+        { .name = "cover.x", .number = c->x }, { .name = "cover.y", .number = c->y },
+        { .name = "cover.width", .number = c->width },
+        { .name = "cover.height", .number = c->height },
+        { .name = "stride", .number = c->stride }, END };
+    begin();
+    require_planes(f);
+    require_planes(other);
+    require(!f->on_device == !sam_queue_has_own_memory(q));
+    require(!other->on_device == !f->on_device);
+    require(other->format == f->format);
+    require(other->width == f->width && other->height == f->height);
+    require(!p->cover || (c->x >= 0 && c->width >= 1 && c->x <= f->width - c->width));
+    require(!p->cover || (c->y >= 0 && c->height >= 1 && c->y <= f->height - c->height));
+    require(!p->cover || (c->map && c->stride >= c->width));
+    q->ops->replace(q, p);
 }

@@ -77,6 +77,14 @@ struct sam_blur {
     struct sam_tensor room; // I32 (1, 1, 1, sam_blur_numbers() or more), for a plane's means
 };
 
+// A plane as rows of units, see struct sam_blur; none where the format has no such plane.
+struct sam_units {
+    int units, rows, numbers;    // units of a row, rows; numbers of a unit
+    int unit_width, unit_height; // px
+};
+
+struct sam_units sam_frame_units(const struct sam_frame *f, int plane);
+
 // A plane as blur sees it; no units where the format has no such plane.
 struct sam_blur_plane {
     int units, rows, numbers;    // units of a row, rows; numbers of a unit
@@ -88,6 +96,21 @@ struct sam_blur_plane {
 struct sam_blur_plane sam_blur_plane(const struct sam_blur *p, int plane);
 
 int sam_blur_numbers(const struct sam_blur *p);
+
+// What a cover has of a frame is replaced by another frame of its format and size, in place. The
+// share a of a unit, see struct sam_blur, is the cover's byte where it is one pixel; else the mean
+// of four, (b + b + b + b + 2) / 4, the corners of its pixels: of the frame's, so that at its edge
+// the last one counts again. Outside of the cover's area it is 0. A number b becomes, with c of the
+// other frame,
+//   (b (255 - a) + c a + 127) / 255, rounded down; nothing changes where a is 0.
+// Numbers have 8 bits; of P010 16, and of the result the lower six are 0. The fourth byte of RGBA
+// and BGRA stays. Without a cover all bytes of the rows become those of the other frame. Both
+// frames' memory is as in sam_paint; the cover, whose cells have no meaning, and its map are the
+// host's.
+struct sam_replace {
+    struct sam_frame frame, other;
+    const struct sam_cover *cover; // NULL: none
+};
 
 // What fronts ask of a patch.
 bool sam_patch_fits(const struct sam_overlay *o, const struct sam_patch *p);

@@ -308,6 +308,16 @@ static void cost_blur(const struct sam_queue *q, const struct sam_blur *p)
     now.written = 1.5 * p->cover->width * p->cover->height;
 }
 
+static void cost_replace(const struct sam_queue *q, const struct sam_replace *p)
+{
+    const struct sam_cover *c = p->cover;
+    const double pixels = c ? (double) c->width * c->height
+                            : (double) p->frame.width * p->frame.height;
+    (void) q;
+    now.read = (c ? 4.0 : 1.5) * pixels;
+    now.written = 1.5 * pixels;
+}
+
 // ---- all of it
 
 // The first two tensors of most contracts are the result and what it is made of.

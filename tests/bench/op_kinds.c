@@ -25,7 +25,8 @@ static void write_shape(char *dst, size_t size, const char *name, const void *co
     } else if (!strcmp(name, "norm_linears")) {
         first = &normed->each[0].dst;
         count = normed->count;
-    } else if (!strcmp(name, "paint") || !strcmp(name, "blur")) {
+    } else if (!strcmp(name, "paint") || !strcmp(name, "blur") ||
+               !strcmp(name, "replace")) {
         snprintf(dst, size, "frame");
         return;
     }

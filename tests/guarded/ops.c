@@ -255,23 +255,48 @@ static void guarded_draw_edges(struct sam_queue *q, const struct sam_draw_edges 
     guarded_push(q, s);
 }
 
+static size_t cover_bytes(const struct sam_cover *c)
+{
+    return (size_t) c->width * c->height;
+}
+
+// With its map behind it.
+static const struct sam_cover *keep_cover(struct room *room, const struct sam_cover *c)
+{
+    struct sam_cover *own = keep(room, c, sizeof(*c));
+
+    for (int y = 0; y < c->height; y++)
+        memcpy(room->next + (size_t) y * c->width, c->map + (size_t) y * c->stride,
+               (size_t) c->width);
+    own->map = room->next;
+    own->stride = c->width;
+    return own;
+}
+
 static void guarded_blur(struct sam_queue *q, const struct sam_blur *p)
 {
-    const struct sam_cover *c = p->cover;
-    const size_t map = (size_t) c->width * c->height;
+    const size_t map = cover_bytes(p->cover);
     struct room room;
     struct guarded_step *s = step_of("blur", run_blur, p, sizeof(*p),
-                                     padded(sizeof(*c)) + padded(map), &room);
+                                     padded(sizeof(*p->cover)) + padded(map), &room);
 
     guarded_not_recorded(q, "a cover of the host's");
     guarded_check_room(q, "blur", map);
-    struct sam_cover *own = keep(&room, c, sizeof(*c));
-    ((struct sam_blur *) s->args)->cover = own;
-    for (int y = 0; y < c->height; y++)
-        memcpy(room.next + (size_t) y * c->width, c->map + (size_t) y * c->stride,
-               (size_t) c->width);
-    own->map = room.next;
-    own->stride = c->width;
+    ((struct sam_blur *) s->args)->cover = keep_cover(&room, p->cover);
+    guarded_push(q, s);
+}
+
+static void guarded_replace(struct sam_queue *q, const struct sam_replace *p)
+{
+    const size_t map = p->cover ? cover_bytes(p->cover) : 0;
+    struct room room;
+    struct guarded_step *s = step_of("replace", run_replace, p, sizeof(*p),
+                                     padded(sizeof(*p->cover)) + padded(map), &room);
+
+    guarded_not_recorded(q, "a cover of the host's");
+    guarded_check_room(q, "replace", map);
+    if (p->cover)
+        ((struct sam_replace *) s->args)->cover = keep_cover(&room, p->cover);
     guarded_push(q, s);
 }
 

@@ -84,6 +84,9 @@ static void check_null(sam_tracker *t)
     refused("params is NULL", sam_painter_open(&painter, NULL, &error));
     refused("painter is NULL", sam_painter_draw(NULL, scene_draw(&s, 0), NULL, &error));
     refused("painter is NULL", sam_painter_cover(NULL, scene_draw(&s, 0), NULL, &error));
+    refused("painter is NULL", sam_painter_keep(NULL, 1, scene_draw(&s, 0), &error));
+    refused("painter is NULL", sam_painter_show(NULL, 1, scene_draw(&s, 0), NULL, &error));
+    refused("painter is NULL", sam_painter_look(NULL, scene_draw(&s, 0), 1, 1, NULL, &error));
     expect(!painter, "a failed open leaves a painter");
     sam_tracker_close(NULL);
     sam_tracker_close(&(sam_tracker *) { NULL });

@@ -146,6 +146,112 @@ static void check_wide_cover(sam_painter *p)
         expect(pixels[i] == 1, "byte %d is %d", i, pixels[i]);
 }
 
+// ---- frames that are kept, and samples
+
+enum { STRIDE = W * 4 + 3 };
+
+static struct sam_frame padded_frame(const uint8_t *pixels)
+{
+    return (struct sam_frame) { sizeof(struct sam_frame), .format = SAM_PIXEL_BGRA, .width = W,
+                                .height = H, .plane = { pixels }, .stride = { STRIDE } };
+}
+
+static void expect_status_of(int got, int want, const struct sam_error *error, const char *words,
+                             int line)
+{
+    expect(got == want, "line %d: status %d, expected %d (%s)", line, got, want, error->text);
+    expect(strstr(error->text, words) && !strchr(error->text, '\n'),
+           "line %d: '%s' does not say '%s'", line, error->text, words);
+}
+
+#define fails(status, words, call) expect_status_of(call, status, &error, words, __LINE__)
+
+static void check_kept_refusals(sam_painter *p)
+{
+    static uint8_t pixels[STRIDE * H];
+    const struct sam_frame frame = padded_frame(pixels);
+    struct sam_frame other = frame, odd = frame;
+    struct sam_cover cover = SAM_COVER_INIT;
+    struct sam_error error = { "" };
+    uint8_t sample;
+
+    other.width--;
+    odd.format = 99;
+    fails(SAM_ENOTFOUND, "no frame was kept", sam_painter_show(p, 2, &frame, NULL, &error));
+    fails(SAM_EINVAL, "kept frame 0, expected 1 to 2", sam_painter_keep(p, 0, &frame, &error));
+    fails(SAM_EINVAL, "kept frame 3", sam_painter_show(p, 3, &frame, NULL, &error));
+    fails(SAM_EINVAL, "frame is NULL", sam_painter_keep(p, 2, NULL, &error));
+    expect(!sam_painter_keep(p, 2, &frame, &error), "%s", error.text);
+    fails(SAM_ENOTFOUND, "no frame was kept", sam_painter_show(p, 1, &frame, NULL, &error));
+    fails(SAM_EINVAL, "the kept frame has pixel format 3 and 6 x 4 px, this one 3 and 5 x 4 px",
+          sam_painter_show(p, 2, &other, NULL, &error));
+    fails(SAM_EINVAL, "an area of 0 x 0 px", sam_painter_show(p, 2, &frame, &cover, &error));
+    cover.width = cover.height = cover.stride = 1;
+    fails(SAM_EINVAL, "cover: map is", sam_painter_show(p, 2, &frame, &cover, &error));
+    fails(SAM_EINVAL, "pixel format 99", sam_painter_keep(p, 2, &odd, &error));
+    fails(SAM_ENOTFOUND, "no frame was kept", sam_painter_show(p, 2, &frame, NULL, &error));
+    fails(SAM_EINVAL, "0 x 1 samples, expected 1 to 1024 each way",
+          sam_painter_look(p, &frame, 0, 1, &sample, &error));
+    fails(SAM_EINVAL, "1 x 1025 samples", sam_painter_look(p, &frame, 1, 1025, &sample, &error));
+    fails(SAM_EINVAL, "samples is NULL", sam_painter_look(p, &frame, 1, 1, NULL, &error));
+    fails(SAM_EINVAL, "frame is NULL", sam_painter_look(p, NULL, 1, 1, &sample, &error));
+}
+
+// All of a frame, but what is between its rows; then 51 of 255, a fifth, of one pixel: a fifth of
+// 200 and four of 100 are 120.
+static void check_kept(sam_painter *p)
+{
+    static const uint8_t share = 51;
+    uint8_t kept[STRIDE * H], pixels[STRIDE * H];
+    const struct sam_frame frame = padded_frame(pixels), other = padded_frame(kept);
+    struct sam_cover cover = SAM_COVER_INIT;
+    struct sam_error error = { "" };
+
+    memset(kept, 200, sizeof(kept));
+    expect(!sam_painter_keep(p, 1, &other, &error), "%s", error.text);
+    memset(kept, 7, sizeof(kept));
+    memset(pixels, 100, sizeof(pixels));
+    expect(!sam_painter_show(p, 1, &frame, NULL, &error), "%s", error.text);
+    for (int i = 0; i < STRIDE * H; i++)
+        expect(pixels[i] == (i % STRIDE < W * 4 ? 200 : 100), "byte %d is %d", i, pixels[i]);
+    memset(pixels, 100, sizeof(pixels));
+    cover.x = 4, cover.y = 3;
+    cover.width = cover.height = cover.stride = 1;
+    cover.map = &share;
+    expect(!sam_painter_show(p, 1, &frame, &cover, &error), "%s", error.text);
+    for (int i = 0; i < STRIDE * H; i++)
+        expect(pixels[i] == (i / STRIDE == 3 && i % STRIDE / 4 == 4 && i % STRIDE % 4 < 3 ? 120
+                                                                                          : 100),
+               "byte %d is %d", i, pixels[i]);
+}
+
+// Three columns of six are 1, 3 and 5, two rows of four 1 and 3.
+static void check_look(sam_painter *p)
+{
+    static const struct {
+        enum sam_pixel_format format;
+        int step, offset;
+    } formats[] = { { SAM_PIXEL_RGB, 3, 1 }, { SAM_PIXEL_BGRA, 4, 1 }, { SAM_PIXEL_NV12, 1, 0 },
+                    { SAM_PIXEL_YUY2, 2, 0 }, { SAM_PIXEL_P010, 2, 1 } };
+    uint8_t pixels[STRIDE * H], samples[6];
+    struct sam_error error = { "" };
+
+    for (int i = 0; i < STRIDE * H; i++)
+        pixels[i] = (uint8_t) (3 * i);
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+        struct sam_frame frame = padded_frame(pixels);
+        frame.format = formats[i].format;
+        frame.plane[1] = pixels, frame.stride[1] = STRIDE;
+        expect(!sam_painter_look(p, &frame, 3, 2, samples, &error), "%s", error.text);
+        for (int k = 0; k < 6; k++) {
+            const int at = (2 * (k / 3) + 1) * STRIDE + (2 * (k % 3) + 1) * formats[i].step +
+                           formats[i].offset;
+            expect(samples[k] == pixels[at], "format %d, sample %d is %d, expected %d",
+                   formats[i].format, k, samples[k], pixels[at]);
+        }
+    }
+}
+
 // Half of 200 over 100 is 150; a line of full alpha, and a patch on top of both.
 static void check_pixels(sam_painter *p, struct sam_frame *frame, struct sam_overlay *overlay,
                          const uint8_t *pixels)
@@ -195,11 +301,15 @@ static void check_backend(enum sam_backend backend)
         check_refusals(p, frame, overlay);
     if (backend == SAM_BACKEND_CPU)
         check_cover_refusals(p, &frame);
+    if (backend == SAM_BACKEND_CPU)
+        check_kept_refusals(p);
     for (size_t i = 0; i < sizeof(pixels); i++)
         expect(pixels[i] == 100, "byte %zu was changed by what was refused", i);
     check_pixels(p, &frame, &overlay, pixels);
     check_cover(p);
     check_wide_cover(p);
+    check_kept(p);
+    check_look(p);
     sam_painter_close(&p);
     expect(!p, "closed, but not NULL");
     sam_painter_close(&p);
