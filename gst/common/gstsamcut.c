@@ -16,7 +16,7 @@
 
 /* Luma, or green. Of more than 8 bits the upper ones. */
 static void
-take_samples (GstSamCut * cut, const GstVideoFrame * frame)
+take_samples (guint8 * to, const GstVideoFrame * frame)
 {
   const gint c = GST_VIDEO_INFO_IS_RGB (&frame->info) ? 1 : 0;
   const gint width = GST_VIDEO_FRAME_WIDTH (frame);
@@ -25,7 +25,6 @@ take_samples (GstSamCut * cut, const GstVideoFrame * frame)
   const gint upper = GST_VIDEO_FRAME_COMP_DEPTH (frame, c) > 8 &&
       GST_VIDEO_FORMAT_INFO_IS_LE (frame->info.finfo);
   const guint8 *data = GST_VIDEO_FRAME_COMP_DATA (frame, c);
-  guint8 *to = cut->sample;
   gint x, y;
 
   for (y = 0; y < GST_SAM_CUT_ROWS; y++) {
@@ -73,13 +72,22 @@ gst_sam_cut_look (GstSamCut * cut, const GstVideoInfo * info, GstBuffer * frame)
 gboolean
 gst_sam_cut_look_at (GstSamCut * cut, const GstVideoFrame * view)
 {
-  const GstSamCut last = *cut;
-  guint i;
+  guint8 sample[sizeof cut->sample];
 
   if (view->info.finfo->flags & (GST_VIDEO_FORMAT_FLAG_COMPLEX |
           GST_VIDEO_FORMAT_FLAG_PALETTE | GST_VIDEO_FORMAT_FLAG_TILED))
     return FALSE;
-  take_samples (cut, view);
+  take_samples (sample, view);
+  return gst_sam_cut_take (cut, sample);
+}
+
+gboolean
+gst_sam_cut_take (GstSamCut * cut, const guint8 * sample)
+{
+  const GstSamCut last = *cut;
+  guint i;
+
+  memcpy (cut->sample, sample, sizeof cut->sample);
   memset (cut->bin, 0, sizeof cut->bin);
   for (i = 0; i < sizeof cut->sample; i++)
     cut->bin[cut->sample[i] * GST_SAM_CUT_BINS / 256]++;

@@ -34,6 +34,9 @@ gboolean gst_sam_cut_look (GstSamCut * cut, const GstVideoInfo * info,
 /* The same of a frame that is mapped. */
 gboolean gst_sam_cut_look_at (GstSamCut * cut, const GstVideoFrame * view);
 
+/* The same of its samples: luma, or green, as sam_painter_look() reads them. */
+gboolean gst_sam_cut_take (GstSamCut * cut, const guint8 * sample);
+
 G_END_DECLS
 
 #endif /* __GST_SAM_CUT_H__ */

@@ -121,14 +121,14 @@ gst_sam_effect_get_blocks (const GstVideoInfo * info, gint * columns,
 }
 
 void
-gst_sam_effect_get_picture_info (const GstVideoInfo * frame,
+gst_sam_effect_get_picture_info (const GstVideoInfo * frame, gboolean on_gpu,
     GstVideoInfo * picture)
 {
   Stream s[GST_VIDEO_MAX_PLANES];
   const gboolean yuv = GST_VIDEO_INFO_IS_YUV (frame) ||
       GST_VIDEO_INFO_IS_GRAY (frame);
 
-  gst_video_info_set_format (picture, find_streams (frame, s) ?
+  gst_video_info_set_format (picture, on_gpu || find_streams (frame, s) ?
       GST_VIDEO_INFO_FORMAT (frame) : yuv ? GST_VIDEO_FORMAT_VUYA :
       GST_VIDEO_FORMAT_BGRA, frame->width, frame->height);
   picture->colorimetry = frame->colorimetry;

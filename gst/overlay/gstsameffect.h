@@ -57,9 +57,10 @@ void gst_sam_effect_get_blocks (const GstVideoInfo * info, gint * columns,
 /* Whether alpha can be set on frames of this format. */
 gboolean gst_sam_effect_has_alpha (const GstVideoInfo * info);
 
-/* What a picture must be to be seen on frames of this format. */
+/* What a picture must be to be seen on frames of this format; on the GPU it has
+ * the same one. */
 void gst_sam_effect_get_picture_info (const GstVideoInfo * frame,
-    GstVideoInfo * picture);
+    gboolean on_gpu, GstVideoInfo * picture);
 
 /* Change the covered pixels. The frame must be mapped for reading and writing;
  * the coverage must be aligned to its blocks unless it has soft edges. Returns

@@ -81,7 +81,7 @@ gst_sam_ground_fit (GstSamGround * self, const GstVideoInfo * info)
       get_options (self, info));
   if (converter && gst_video_frame_map (&self->frame, info, buffer,
           GST_MAP_READWRITE)) {
-    self->is_mapped = TRUE;
+    self->is_mapped = self->is_new = TRUE;
     if (gst_video_frame_map (&from, &self->info, self->picture, GST_MAP_READ)) {
       gst_video_converter_frame (converter, &from, &self->frame);
       gst_video_frame_unmap (&from);

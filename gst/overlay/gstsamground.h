@@ -19,6 +19,7 @@ typedef struct
 
   GstVideoFrame frame;          /* of the size and format of frames */
   gboolean is_mapped;
+  gboolean is_new;              /* whoever copies the frame sets it to FALSE */
 } GstSamGround;
 
 /* Read a PNG of at most SAM_MAX_SIDE px each way and 2^26 in all. Returns FALSE

@@ -55,7 +55,8 @@ void
 gst_sam_hide_set_info (GstSamHide * self, const GstVideoInfo * from,
     const GstVideoInfo * to)
 {
-  self->has_held &= gst_video_info_is_equal (from, to);
+  if (!gst_video_info_is_equal (from, to))
+    self->held_in = GST_SAM_HELD_NOWHERE;
   if (from->width > 0 && from->height > 0)
     gst_sam_watch_scale (&self->watch, from->width, from->height, to->width,
         to->height);
@@ -66,7 +67,7 @@ gst_sam_hide_reset (GstSamHide * self)
 {
   gst_sam_watch_reset (&self->watch);
   gst_sam_surprise_reset (&self->surprise);
-  self->has_held = FALSE;
+  self->held_in = GST_SAM_HELD_NOWHERE;
 }
 
 void
@@ -102,7 +103,7 @@ prepare (GstSamHide * self, const GstSamHideStyle * style, GstSamPaint * paint,
     g_free (self->held);
     self->held = g_try_malloc (bytes);
     self->held_bytes = self->held ? bytes : 0;
-    self->has_held = FALSE;
+    self->held_in = GST_SAM_HELD_NOWHERE;
     if (!self->held)
       return FALSE;
   }
@@ -112,7 +113,7 @@ prepare (GstSamHide * self, const GstSamHideStyle * style, GstSamPaint * paint,
     return FALSE;
   if (!self->ground.picture)
     return TRUE;
-  gst_sam_effect_get_picture_info (&frame->info, &info);
+  gst_sam_effect_get_picture_info (&frame->info, FALSE, &info);
   return gst_sam_ground_fit (&self->ground, &info);
 }
 
@@ -286,7 +287,8 @@ change (GstSamHide * self, const GstSamHideStyle * style, GstBuffer * buf,
       report);
   GstSamEffect effect;
 
-  if (is_stopped && holds (style) && self->has_held) {
+  if (is_stopped && holds (style) &&
+      self->held_in == GST_SAM_HELD_IN_SYSTEM) {
     gst_sam_planes_copy (frame, self->held, TRUE);
     g_atomic_int_inc (&self->num_held);
     return TRUE;
@@ -300,7 +302,7 @@ change (GstSamHide * self, const GstSamHideStyle * style, GstBuffer * buf,
     return FALSE;
   if (holds (style) && !is_stopped) {
     gst_sam_planes_copy (frame, self->held, FALSE);
-    self->has_held = TRUE;
+    self->held_in = GST_SAM_HELD_IN_SYSTEM;
   }
   return TRUE;
 }
@@ -337,7 +339,11 @@ static gboolean
 prepare_on_gpu (GstSamHide * self, const GstVideoInfo * info)
 {
   const gsize words = (gsize) info->height * ((info->width + 3) / 4);
+  GstVideoInfo picture;
 
+  gst_sam_effect_get_picture_info (info, TRUE, &picture);
+  if (self->ground.picture && !gst_sam_ground_fit (&self->ground, &picture))
+    return FALSE;
   if (words > self->num_shades) {
     g_free (self->shades);
     self->shades = g_try_new (guint32, words);
@@ -374,6 +380,20 @@ draw_shades (GstSamHide * self, guint32 colour, struct sam_patch *patch)
   overlay->num_words = words * a->h;
 }
 
+/* The picture goes to the GPU once. */
+static gboolean
+show_ground (GstSamHide * self, const struct sam_cover *cover, GstBuffer * buf,
+    const GstVideoInfo * info, GstSamPainter * gpu, gchar ** why)
+{
+  if ((self->ground.is_new || !gpu->has[GST_SAM_KEPT_GROUND]) &&
+      !gst_sam_painter_keep_mapped (gpu, GST_SAM_KEPT_GROUND,
+          &self->ground.frame, why))
+    return FALSE;
+  self->ground.is_new = FALSE;
+  return gst_sam_painter_show_on_gpu (gpu, GST_SAM_KEPT_GROUND, cover, buf,
+      info, why);
+}
+
 static gboolean
 change_on_gpu (GstSamHide * self, const GstSamEffect * effect, GstBuffer * buf,
     const GstVideoInfo * info, GstSamPainter * gpu, gchar ** why)
@@ -393,9 +413,49 @@ change_on_gpu (GstSamHide * self, const GstSamEffect * effect, GstBuffer * buf,
   cover.height = a->h;
   cover.map = c->map + (gsize) a->y * c->width + a->x;
   cover.stride = c->width;
+  if (effect->kind == GST_SAM_EFFECT_PICTURE)
+    return show_ground (self, &cover, buf, info, gpu, why);
   cover.cell = effect->cell;
   cover.smooth = effect->kind == GST_SAM_EFFECT_BLUR;
   return gst_sam_painter_cover_on_gpu (gpu, &cover, buf, info, why);
+}
+
+/* Whether there was a cut. Returns FALSE on failure. */
+static gboolean
+look_on_gpu (GstSamHide * self, const GstSamHideStyle * style, GstBuffer * buf,
+    const GstVideoInfo * info, GstSamPainter * gpu, gboolean * is_cut,
+    gchar ** why)
+{
+  guint8 sample[GST_SAM_SURPRISE_SAMPLES];
+
+  *is_cut = FALSE;
+  if (!style->privacy)
+    return TRUE;
+  if (!gst_sam_painter_look_on_gpu (gpu, sample, buf, info, why))
+    return FALSE;
+  *is_cut = gst_sam_cut_take (&self->surprise.cut, sample);
+  return TRUE;
+}
+
+static gboolean
+show_held (GstSamHide * self, GstBuffer * buf, const GstVideoInfo * info,
+    GstSamPainter * gpu, gchar ** why)
+{
+  if (!gst_sam_painter_show_on_gpu (gpu, GST_SAM_KEPT_HELD, NULL, buf, info,
+          why))
+    return FALSE;
+  g_atomic_int_inc (&self->num_held);
+  return TRUE;
+}
+
+static gboolean
+hold (GstSamHide * self, GstBuffer * buf, const GstVideoInfo * info,
+    GstSamPainter * gpu, gchar ** why)
+{
+  if (!gst_sam_painter_keep_on_gpu (gpu, GST_SAM_KEPT_HELD, buf, info, why))
+    return FALSE;
+  self->held_in = GST_SAM_HELD_ON_GPU;
+  return TRUE;
 }
 
 gboolean
@@ -403,17 +463,25 @@ gst_sam_hide_frame_on_gpu (GstSamHide * self, const GstSamHideStyle * style,
     GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
     GstSamReport * report, GstSamPainter * gpu, gchar ** why)
 {
+  gboolean is_cut, is_stopped;
   GstSamEffect effect;
 
   if (!prepare_on_gpu (self, info)) {
     *why = say_no_memory (info);
     return FALSE;
   }
-  if (find_covered (self, style, FALSE, buf, time, report))
+  if (!look_on_gpu (self, style, buf, info, gpu, &is_cut, why))
+    return FALSE;
+  is_stopped = find_covered (self, style, is_cut, buf, time, report);
+  if (is_stopped && holds (style) && self->held_in == GST_SAM_HELD_ON_GPU &&
+      gpu->has[GST_SAM_KEPT_HELD])
+    return show_held (self, buf, info, gpu, why);
+  if (is_stopped)
     cover_whole (self, info);
   align (self, style, info);
-  if (!self->coverage.area.w)
-    return TRUE;
   get_effect (self, style, info, &effect);
-  return change_on_gpu (self, &effect, buf, info, gpu, why);
+  if (self->coverage.area.w && !change_on_gpu (self, &effect, buf, info, gpu,
+          why))
+    return FALSE;
+  return is_stopped || !holds (style) || hold (self, buf, info, gpu, why);
 }

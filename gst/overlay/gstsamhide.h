@@ -10,6 +10,13 @@
 
 G_BEGIN_DECLS
 
+typedef enum
+{
+  GST_SAM_HELD_NOWHERE,
+  GST_SAM_HELD_IN_SYSTEM,
+  GST_SAM_HELD_ON_GPU,          /* unless its painter was closed */
+} GstSamPlaceHeld;
+
 /**
  * GstSamHide:
  *
@@ -27,7 +34,7 @@ typedef struct
 
   guint8 *held;                 /* planes of the last frame that was safe */
   gsize held_bytes;
-  gboolean has_held;
+  GstSamPlaceHeld held_in;      /* where that frame is */
 
   guint32 *shades;              /* for the GPU: a byte per pixel */
   gsize num_shades;             /* words */

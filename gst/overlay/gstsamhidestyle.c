@@ -411,13 +411,9 @@ gst_sam_hide_style_draws (const GstSamHideStyle * self)
 gboolean
 gst_sam_hide_style_paints (const GstSamHideStyle * self)
 {
-  if (self->privacy || self->unmasked == GST_SAM_OVERLAY_UNMASKED_HOLD)
-    return FALSE;
-  return self->mode == GST_SAM_OVERLAY_MODE_SOLID ||
-      self->mode == GST_SAM_OVERLAY_MODE_BLUR ||
-      self->mode == GST_SAM_OVERLAY_MODE_PIXELATE ||
-      (self->mode == GST_SAM_OVERLAY_MODE_CUT_OUT &&
-      self->ground == GST_SAM_OVERLAY_GROUND_COLOR);
+  return !gst_sam_hide_style_draws (self) &&
+      (self->mode != GST_SAM_OVERLAY_MODE_CUT_OUT ||
+      self->ground != GST_SAM_OVERLAY_GROUND_TRANSPARENT);
 }
 
 void

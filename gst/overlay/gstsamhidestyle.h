@@ -131,8 +131,7 @@ void gst_sam_hide_style_get (const GstSamHideStyle * self, guint id,
 /* Whether masks are drawn, and nothing is hidden. */
 gboolean gst_sam_hide_style_draws (const GstSamHideStyle * self);
 
-/* Whether a painter can hide it: neither other frames nor pictures are seen,
- * and no pixel is looked at to decide what may pass. */
+/* Whether a painter can hide it: alpha stays as it is. */
 gboolean gst_sam_hide_style_paints (const GstSamHideStyle * self);
 
 /* Copy what a frame needs; @to holds a reference of the selection. Texts are

@@ -19,8 +19,8 @@
  * GstVideoOverlayCompositionMeta where downstream takes it, and the sink draws
  * them; else they are drawn as with mode=blend.
  *
- * Other modes change what the masks cover, on the GPU unless frames have to be
- * held or another picture is seen. They blur objects, turn them into squares,
+ * Other modes change what the masks cover, on the GPU unless alpha is changed.
+ * They blur objects, turn them into squares,
  * paint them over, or cut them, or all else, out. Masks of an earlier frame
  * grow by the motion that was seen, and the last place of a lost object stays
  * covered for #GstSamOverlay:hold. With #GstSamOverlay:privacy a frame passes
@@ -287,8 +287,7 @@ gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
       !gst_sam_hide_style_paints (&self->hiding))
     gst_sam_caps_tell_once (GST_ELEMENT (self), "memory:CUDAMemory", "Frames "
         "in memory:CUDAMemory are copied to system memory and back: the GPU "
-        "paints mode=blend, and without privacy and held frames mode=blur, "
-        "pixelate, solid and cut-out ground=color.");
+        "does all but mode=cut-out ground=transparent.");
   return TRUE;
 }
 

@@ -6,14 +6,23 @@
 #include "gstsampainter.h"
 
 #include "common/gstsamcuda.h"
+#include "common/gstsamcut.h"
 #include "common/gstsamframe.h"
 
 #include <string.h>
 
+/* With what it keeps. */
+static void
+drop (GstSamPainter * self)
+{
+  sam_painter_close (&self->painter);
+  memset (self->has, 0, sizeof self->has);
+}
+
 void
 gst_sam_painter_close (GstSamPainter * self)
 {
-  sam_painter_close (&self->painter);
+  drop (self);
   gst_clear_object (&self->context);
 }
 
@@ -112,12 +121,13 @@ gst_sam_painter_draw (GstSamPainter * self, GstSamDrawing * drawing,
 
 static gboolean
 map_on_gpu (GstSamPainter * self, GstBuffer * buf, const GstVideoInfo * info,
-    GstVideoFrame * frame, struct sam_frame *view, gchar ** why)
+    GstMapFlags access, GstVideoFrame * frame, struct sam_frame *view,
+    gchar ** why)
 {
   const GstMapFlags flags = gst_sam_cuda_prepare (buf, self->context, why);
 
   if (!flags || !gst_sam_frame_map (frame, info, buf,
-          flags | GST_MAP_READWRITE, why))
+          flags | access, why))
     return FALSE;
   gst_sam_cuda_sync (buf);
   gst_sam_frame_describe (view, frame);
@@ -135,13 +145,25 @@ gst_sam_painter_draw_on_gpu (GstSamPainter * self, GstSamDrawing * drawing,
 
   if (!self->painter)           /* it failed at the meta before */
     return FALSE;
-  if (!map_on_gpu (self, buf, info, &frame, &view, why))
+  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
     return FALSE;
   ok = gst_sam_painter_draw (self, drawing, &view, why);
   gst_video_frame_unmap (&frame);
   if (!ok)
-    sam_painter_close (&self->painter);
+    drop (self);
   return ok;
+}
+
+/* What failed on the GPU ends its painter. */
+static gboolean
+end (GstSamPainter * self, int status, const struct sam_error *error,
+    gchar ** why)
+{
+  if (status == SAM_OK)
+    return TRUE;
+  *why = g_strdup (error->text);
+  drop (self);
+  return FALSE;
 }
 
 gboolean
@@ -154,13 +176,79 @@ gst_sam_painter_cover_on_gpu (GstSamPainter * self,
   GstVideoFrame frame;
   int status;
 
-  if (!map_on_gpu (self, buf, info, &frame, &view, why))
+  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
     return FALSE;
   status = sam_painter_cover (self->painter, &view, cover, &error);
   gst_video_frame_unmap (&frame);
-  if (status == SAM_OK)
-    return TRUE;
-  *why = g_strdup (error.text);
-  sam_painter_close (&self->painter);
-  return FALSE;
+  return end (self, status, &error, why);
+}
+
+gboolean
+gst_sam_painter_show_on_gpu (GstSamPainter * self, GstSamKept kept,
+    const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
+    gchar ** why)
+{
+  struct sam_error error;
+  struct sam_frame view;
+  GstVideoFrame frame;
+  int status;
+
+  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
+    return FALSE;
+  status = sam_painter_show (self->painter, kept + 1, &view, cover, &error);
+  gst_video_frame_unmap (&frame);
+  return end (self, status, &error, why);
+}
+
+static gboolean
+keep (GstSamPainter * self, GstSamKept kept, const struct sam_frame *view,
+    gchar ** why)
+{
+  struct sam_error error;
+  const int status = sam_painter_keep (self->painter, kept + 1, view, &error);
+
+  self->has[kept] = status == SAM_OK;
+  return end (self, status, &error, why);
+}
+
+gboolean
+gst_sam_painter_keep_on_gpu (GstSamPainter * self, GstSamKept kept,
+    GstBuffer * buf, const GstVideoInfo * info, gchar ** why)
+{
+  struct sam_frame view;
+  GstVideoFrame frame;
+  gboolean ok;
+
+  if (!map_on_gpu (self, buf, info, GST_MAP_READ, &frame, &view, why))
+    return FALSE;
+  ok = keep (self, kept, &view, why);
+  gst_video_frame_unmap (&frame);
+  return ok;
+}
+
+gboolean
+gst_sam_painter_keep_mapped (GstSamPainter * self, GstSamKept kept,
+    const GstVideoFrame * frame, gchar ** why)
+{
+  struct sam_frame view;
+
+  gst_sam_frame_describe (&view, frame);
+  return keep (self, kept, &view, why);
+}
+
+gboolean
+gst_sam_painter_look_on_gpu (GstSamPainter * self, guint8 * sample,
+    GstBuffer * buf, const GstVideoInfo * info, gchar ** why)
+{
+  struct sam_error error;
+  struct sam_frame view;
+  GstVideoFrame frame;
+  int status;
+
+  if (!map_on_gpu (self, buf, info, GST_MAP_READ, &frame, &view, why))
+    return FALSE;
+  status = sam_painter_look (self->painter, &view, GST_SAM_CUT_COLUMNS,
+      GST_SAM_CUT_ROWS, sample, &error);
+  gst_video_frame_unmap (&frame);
+  return end (self, status, &error, why);
 }

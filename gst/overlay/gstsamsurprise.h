@@ -29,7 +29,8 @@ typedef struct
 
 void gst_sam_surprise_reset (GstSamSurprise * self);
 
-/* After gst_sam_cut_look() at self->cut: whether the frame surprises. */
+/* After gst_sam_cut_look_at() or gst_sam_cut_take() of self->cut: whether the
+ * frame surprises. */
 gboolean gst_sam_surprise_look (GstSamSurprise * self,
     const GstSamCoverage * coverage);
 
