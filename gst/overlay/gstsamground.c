@@ -9,7 +9,7 @@ drop_frame (GstSamGround * self)
 {
   if (self->is_mapped)
     gst_video_frame_unmap (&self->frame);
-  self->is_mapped = FALSE;
+  self->is_mapped = self->is_filled = FALSE;
 }
 
 void
@@ -91,4 +91,46 @@ gst_sam_ground_fit (GstSamGround * self, const GstVideoInfo * info)
     gst_video_converter_free (converter);
   gst_buffer_unref (buffer);
   return self->is_mapped;
+}
+
+/* Numbers of more than 8 bits have them in their upper byte. */
+static void
+fill_component (GstVideoFrame * frame, guint i, guint8 value)
+{
+  const gint step = GST_VIDEO_FRAME_COMP_PSTRIDE (frame, i);
+  const gint upper = GST_VIDEO_FRAME_COMP_DEPTH (frame, i) > 8;
+  gint x, y;
+
+  for (y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT (frame, i); y++) {
+    guint8 *row = (guint8 *) GST_VIDEO_FRAME_COMP_DATA (frame, i) +
+        (gsize) y * GST_VIDEO_FRAME_COMP_STRIDE (frame, i);
+
+    for (x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH (frame, i); x++)
+      row[x * step + upper] = value;
+  }
+}
+
+gboolean
+gst_sam_ground_fill (GstSamGround * self, const GstVideoInfo * info,
+    guint32 colour)
+{
+  GstBuffer *buffer;
+  guint i;
+
+  if (self->is_filled && self->colour == colour &&
+      gst_video_info_is_equal (&self->frame.info, info))
+    return TRUE;
+  drop_frame (self);
+  if (!(buffer = new_frame (info)))
+    return FALSE;
+  gst_buffer_memset (buffer, 0, 0, -1);
+  self->is_mapped = gst_video_frame_map (&self->frame, info, buffer,
+      GST_MAP_READWRITE);
+  gst_buffer_unref (buffer);
+  for (i = 0; i < MIN (3, GST_VIDEO_INFO_N_COMPONENTS (info)) &&
+      self->is_mapped; i++)
+    fill_component (&self->frame, i, colour >> (16 - 8 * i) & 255);
+  self->is_filled = self->is_new = self->is_mapped;
+  self->colour = colour;
+  return self->is_filled;
 }

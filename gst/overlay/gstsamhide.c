@@ -380,11 +380,20 @@ draw_shades (GstSamHide * self, guint32 colour, struct sam_patch *patch)
   overlay->num_words = words * a->h;
 }
 
-/* The picture goes to the GPU once. */
+/* The picture, or a frame of the colour, goes to the GPU once. */
 static gboolean
-show_ground (GstSamHide * self, const struct sam_cover *cover, GstBuffer * buf,
-    const GstVideoInfo * info, GstSamPainter * gpu, gchar ** why)
+show_ground (GstSamHide * self, const GstSamEffect * effect,
+    const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
+    GstSamPainter * gpu, gchar ** why)
 {
+  GstVideoInfo plain;
+
+  gst_sam_effect_get_picture_info (info, TRUE, &plain);
+  if (effect->kind == GST_SAM_EFFECT_SOLID && !gst_sam_ground_fill
+      (&self->ground, &plain, effect->colour)) {
+    *why = say_no_memory (info);
+    return FALSE;
+  }
   if ((self->ground.is_new || !gpu->has[GST_SAM_KEPT_GROUND]) &&
       !gst_sam_painter_keep_mapped (gpu, GST_SAM_KEPT_GROUND,
           &self->ground.frame, why))
@@ -394,16 +403,18 @@ show_ground (GstSamHide * self, const struct sam_cover *cover, GstBuffer * buf,
       info, why);
 }
 
+/* @is_soft: the coverage has soft edges. */
 static gboolean
-change_on_gpu (GstSamHide * self, const GstSamEffect * effect, GstBuffer * buf,
-    const GstVideoInfo * info, GstSamPainter * gpu, gchar ** why)
+change_on_gpu (GstSamHide * self, const GstSamEffect * effect, gboolean is_soft,
+    GstBuffer * buf, const GstVideoInfo * info, GstSamPainter * gpu,
+    gchar ** why)
 {
   const GstSamCoverage *c = &self->coverage;
   const GstSamRect *a = &c->area;
   struct sam_cover cover = SAM_COVER_INIT;
   struct sam_patch patch;
 
-  if (effect->kind == GST_SAM_EFFECT_SOLID) {
+  if (effect->kind == GST_SAM_EFFECT_SOLID && !is_soft) {
     draw_shades (self, effect->colour, &patch);
     return gst_sam_painter_draw_on_gpu (gpu, &self->drawing, buf, info, why);
   }
@@ -413,8 +424,8 @@ change_on_gpu (GstSamHide * self, const GstSamEffect * effect, GstBuffer * buf,
   cover.height = a->h;
   cover.map = c->map + (gsize) a->y * c->width + a->x;
   cover.stride = c->width;
-  if (effect->kind == GST_SAM_EFFECT_PICTURE)
-    return show_ground (self, &cover, buf, info, gpu, why);
+  if (is_soft || effect->kind == GST_SAM_EFFECT_PICTURE)
+    return show_ground (self, effect, &cover, buf, info, gpu, why);
   cover.cell = effect->cell;
   cover.smooth = effect->kind == GST_SAM_EFFECT_BLUR;
   return gst_sam_painter_cover_on_gpu (gpu, &cover, buf, info, why);
@@ -480,8 +491,8 @@ gst_sam_hide_frame_on_gpu (GstSamHide * self, const GstSamHideStyle * style,
     cover_whole (self, info);
   align (self, style, info);
   get_effect (self, style, info, &effect);
-  if (self->coverage.area.w && !change_on_gpu (self, &effect, buf, info, gpu,
-          why))
+  if (self->coverage.area.w && !change_on_gpu (self, &effect,
+          keeps_inside (style), buf, info, gpu, why))
     return FALSE;
   return is_stopped || !holds (style) || hold (self, buf, info, gpu, why);
 }
