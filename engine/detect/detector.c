@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,12 @@
 #include "base/sized.h"
 #include "device/given.h"
 #include "kept.h"
+#include "looked.h"
 #include "ops/backends.h"
 #include "words.h"
+
+// Of struct sam_detections before it had same_picture.
+#define FIRST_SIZE offsetof(struct sam_detections, same_picture)
 
 struct sam_detector {
     struct sam_queue queue;
@@ -24,9 +29,10 @@ struct sam_detector {
     struct sam_kept *kept; // NULL: stages are not kept
 
     // scratch: the input and what a pass hands out. state, in host memory: the choice's room, the
-    // detections, and the candidates where the device's memory is not the host's.
-    void *scratch_block, *state_block;
-    size_t scratch_bytes, state_bytes;
+    // detections, and the candidates where the device's memory is not the host's; on the device:
+    // the tensors of text, shape, trunk and seen.
+    void *scratch_block, *state_block, *device_block;
+    size_t scratch_bytes, state_bytes, device_bytes;
     struct sam_candidates on_host;
     void *room;
     struct sam_detection *found;
@@ -39,20 +45,19 @@ struct sam_detector {
     char unknown[120]; // words
     float best[SAM_MAX_PHRASES]; // score of each phrase in the last frame
     float *text_room;
-    void *text_block;
-    size_t text_bytes;
+
+    // Of these families, too: what the network made of the latest picture, whatever the words.
+    struct sam_seen seen;
+    struct sam_looked looked;
+    bool same_picture; // the last run was at the picture of the one before
 
     // Of a family whose input has the shape of the frames.
     struct sam_shape shape;
     float *shape_room;
-    void *shape_block;
-    size_t shape_bytes;
 
     // Of a family that can begin with what a tracker's trunk made of the frame: room for it.
     struct sam_tensor trunk;
     bool has_trunk; // of the next frame
-    void *trunk_block;
-    size_t trunk_bytes;
 
     int broken; // the status of the failure that ended it
     struct sam_error broken_error;
@@ -61,22 +66,41 @@ struct sam_detector {
 
 // ---- memory
 
+static struct sam_tensor take_input(const struct sam_detector *d, struct sam_arena *a)
+{
+    return sam_arena_tensor(a, SAM_F32, 1, d->shape.height, d->shape.width, 3);
+}
+
+// Of what a tracker's trunk gave the picture is not known.
+static bool is_same_picture(struct sam_detector *d, struct sam_tensor input)
+{
+    if (!d->has_trunk)
+        return sam_looked_again(&d->looked, &d->queue, input);
+    sam_looked_forget(&d->looked);
+    return false;
+}
+
 // The pass over `base`; NULL: it is measured. Returns the bytes of scratch.
 static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void *base,
                         const struct sam_frame *frame, struct sam_candidates *out)
 {
     const struct sam_detector_family *f = m->config.detector;
     struct sam_arena arena = { .base = base };
-    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, f->words ? &d->text : NULL,
-                             f->shapes ? &d->shape : NULL,
-                             d->has_trunk ? d->trunk : (struct sam_tensor) { 0 } };
-    const struct sam_tensor input =
-        sam_arena_tensor(&arena, SAM_F32, 1, d->shape.height, d->shape.width, 3);
+    struct sam_pass pass = { .queue = &d->queue, .model = m, .arena = &arena, .live = base != NULL,
+                             .text = f->words ? &d->text : NULL,
+                             .shape = f->shapes ? &d->shape : NULL,
+                             .seen = f->words ? &d->seen : NULL };
+    const struct sam_tensor input = take_input(d, &arena);
 
+    if (d->has_trunk)
+        pass.trunk = d->trunk;
     if (pass.live) {
         f->place(&d->queue, frame, input);
         sam_queue_mark(&d->queue, "image", input);
+        d->same_picture = f->words && is_same_picture(d, input);
     }
+    if (f->words && !(pass.live && d->same_picture))
+        f->words->see(&pass, input);
     f->run(&pass, input, out);
     assert(!pass.live || arena.peak <= d->scratch_bytes);
     return arena.peak;
@@ -86,47 +110,34 @@ static size_t pass_over(struct sam_detector *d, const struct sam_model *m, void 
 static size_t encode_over(struct sam_detector *d, const struct sam_model *m, void *base)
 {
     struct sam_arena arena = { .base = base };
-    struct sam_pass pass = { &d->queue, m, &arena, base != NULL, &d->text, NULL, { 0 } };
+    struct sam_pass pass = { .queue = &d->queue, .model = m, .arena = &arena, .live = base != NULL,
+                             .text = &d->text };
 
     m->config.detector->words->encode(&pass, &d->text, d->text_room);
     return arena.peak;
 }
 
-// As many words as there can be, where `base` is.
-static void lay_text(struct sam_detector *d, const struct sam_config *c, void *base)
+// What is on the device: as many words as there can be, tables of the largest shape, what a
+// tracker's trunk gives, and what is made of a picture.
+static size_t lay_device(struct sam_detector *d, const struct sam_config *c, void *base)
 {
-    struct sam_arena arena = { .base = base };
-
-    if (!c->detector->words)
-        return;
-    c->detector->words->lay_out(c, &arena, &d->text);
-    d->text.tokens = d->text.most;
-    d->text_bytes = arena.peak;
-}
-
-// The largest shape, where `base` is.
-static void lay_shape(struct sam_detector *d, const struct sam_config *c, void *base)
-{
+    const struct sam_detector_family *f = c->detector;
     struct sam_arena arena = { .base = base };
 
     d->shape.width = d->shape.height = c->image_size;
-    if (!c->detector->shapes)
-        return;
-    c->detector->shapes->largest(c, &d->shape);
-    c->detector->shapes->lay_out(c, &arena, &d->shape);
-    d->shape_bytes = arena.peak;
-}
-
-// What a tracker's trunk gives, where `base` is.
-static void lay_trunk(struct sam_detector *d, const struct sam_config *c, void *base)
-{
-    struct sam_arena arena = { .base = base };
-
-    if (!c->detector->shared_channels)
-        return;
-    d->trunk = sam_arena_tensor(&arena, SAM_F32, 1, sam_grid(c), sam_grid(c),
-                                c->detector->shared_channels(c));
-    d->trunk_bytes = arena.peak;
+    if (f->shapes) {
+        f->shapes->largest(c, &d->shape);
+        f->shapes->lay_out(c, &arena, &d->shape);
+    }
+    if (f->shared_channels)
+        d->trunk = sam_arena_tensor(&arena, SAM_F32, 1, sam_grid(c), sam_grid(c),
+                                    f->shared_channels(c));
+    if (f->words) {
+        f->words->lay_out(c, &arena, &d->text);
+        d->text.tokens = d->text.most;
+        f->words->lay_seen(c, sam_queue_type(&d->queue), &d->shape, &arena, &d->seen);
+    }
+    return arena.peak;
 }
 
 // The pass of the largest input, which is a landscape or a portrait. Returns the bytes of scratch.
@@ -136,7 +147,7 @@ static size_t measure_pass(struct sam_detector *d, const struct sam_model *plan,
     const size_t bytes = pass_over(d, plan, NULL, NULL, like);
     const int width = d->shape.width;
 
-    if (!d->shape_bytes)
+    if (!plan->config.detector->shapes)
         return bytes;
     d->shape.width = d->shape.height;
     d->shape.height = width;
@@ -171,8 +182,10 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
 
     d->room = sam_arena_bytes(&a, c->detector->room_bytes(c));
     d->found = sam_arena_bytes(&a, (size_t) c->detector->most * sizeof(*d->found));
-    if (c->detector->words)
+    if (c->detector->words) {
         d->text_room = sam_arena_bytes(&a, c->detector->words->room(c) * sizeof(float));
+        sam_looked_lay_out(&d->looked, &a, take_input(d, &(struct sam_arena) { 0 }));
+    }
     if (c->detector->shapes) {
         struct sam_shape largest;
         c->detector->shapes->largest(c, &largest);
@@ -188,15 +201,10 @@ static size_t lay_state(struct sam_detector *d, const struct sam_config *c, void
     return (a.peak + SAM_ALIGN - 1) / SAM_ALIGN * SAM_ALIGN;
 }
 
-static size_t count_state(const struct sam_detector *d)
-{
-    return d->state_bytes + d->text_bytes + d->shape_bytes + d->trunk_bytes;
-}
-
 static int check_budget(const struct sam_detector *d, size_t constant, struct sam_error *error)
 {
     const double mib = 1024.0 * 1024.0;
-    const size_t state = count_state(d);
+    const size_t state = d->state_bytes + d->device_bytes;
     const double total = (double) (constant + d->scratch_bytes + state) / mib;
     const int budget = d->params.budget_mib;
 
@@ -212,6 +220,7 @@ static int check_budget(const struct sam_detector *d, size_t constant, struct sa
 static int take_memory(struct sam_detector *d, const struct sam_model_file *file,
                        struct sam_error *error)
 {
+    const struct sam_config *c = &file->config;
     struct sam_model plan = { .config = file->config };
     struct sam_candidates like = { 0 };
     size_t constant = 0;
@@ -219,33 +228,25 @@ static int take_memory(struct sam_detector *d, const struct sam_model_file *file
 
     if (status)
         return status;
-    lay_text(d, &file->config, NULL);
-    lay_shape(d, &file->config, NULL);
-    lay_trunk(d, &file->config, NULL);
+    d->device_bytes = lay_device(d, c, NULL);
     d->scratch_bytes = measure_pass(d, &plan, &like);
-    const size_t encoding = d->text_bytes ? encode_over(d, &plan, NULL) : 0;
+    const size_t encoding = c->detector->words ? encode_over(d, &plan, NULL) : 0;
     d->scratch_bytes = encoding > d->scratch_bytes ? encoding : d->scratch_bytes;
-    d->state_bytes = lay_state(d, &file->config, NULL, &like);
+    d->state_bytes = lay_state(d, c, NULL, &like);
     if ((status = check_budget(d, constant, error)))
         return status;
     d->scratch_block = sam_queue_alloc(&d->queue, d->scratch_bytes);
     d->state_block = d->scratch_block ? aligned_alloc(SAM_ALIGN, d->state_bytes) : NULL;
-    d->text_block = d->text_bytes ? sam_queue_alloc(&d->queue, d->text_bytes) : NULL;
-    d->shape_block = d->shape_bytes ? sam_queue_alloc(&d->queue, d->shape_bytes) : NULL;
-    d->trunk_block = d->trunk_bytes ? sam_queue_alloc(&d->queue, d->trunk_bytes) : NULL;
-    if (!d->state_block || (d->text_bytes && !d->text_block) ||
-        (d->shape_bytes && !d->shape_block) || (d->trunk_bytes && !d->trunk_block))
+    d->device_block = d->device_bytes ? sam_queue_alloc(&d->queue, d->device_bytes) : NULL;
+    if (!d->state_block || (d->device_bytes && !d->device_block))
         return sam_fail(error, SAM_ENOMEM,
                         "no memory: %.1f MiB are needed to detect at %d px, %.1f MiB are left",
-                        (double) (d->scratch_bytes + count_state(d)) / (1 << 20),
-                        file->config.image_size,
-                        (double) sam_queue_memory_left(&d->queue) / (1 << 20));
+                        (double) (d->scratch_bytes + d->state_bytes + d->device_bytes) / (1 << 20),
+                        c->image_size, (double) sam_queue_memory_left(&d->queue) / (1 << 20));
     memset(d->state_block, 0, d->state_bytes);
-    lay_state(d, &file->config, d->state_block, &like);
-    lay_text(d, &file->config, d->text_block);
-    lay_shape(d, &file->config, d->shape_block);
-    lay_trunk(d, &file->config, d->trunk_block);
-    if (d->shape_bytes)
+    lay_state(d, c, d->state_block, &like);
+    lay_device(d, c, d->device_block);
+    if (c->detector->shapes)
         d->shape.width = d->shape.height = 0; // no tables yet
     return SAM_OK;
 }
@@ -362,7 +363,10 @@ static int open_detector(struct sam_detector *d, struct sam_error *error)
         status = sam_fail(error, SAM_ENOMEM, "no memory to keep stages in");
     if (!status && d->takes_words)
         status = set_words(d, NULL, error);
-    return status ? status : detect(d, &frame, &num, error);
+    if (status || (status = detect(d, &frame, &num, error)))
+        return status;
+    sam_looked_forget(&d->looked);
+    return SAM_OK;
 }
 
 static int take_params(struct sam_detector *d, const struct sam_params *params,
@@ -423,9 +427,7 @@ void sam_detector_close(sam_detector **out)
         sam_queue_enter(&d->queue);
         sam_model_close(&d->model);
         sam_queue_free(&d->queue, d->scratch_block);
-        sam_queue_free(&d->queue, d->text_block);
-        sam_queue_free(&d->queue, d->shape_block);
-        sam_queue_free(&d->queue, d->trunk_block);
+        sam_queue_free(&d->queue, d->device_block);
         sam_queue_leave(&d->queue);
         sam_queue_close(&d->queue);
     }
@@ -457,6 +459,7 @@ static int run_frame(struct sam_detector *d, const struct sam_frame *given, int 
     if (status)
         return status;
     *num = 0;
+    d->same_picture = false;
     if (d->takes_words && !d->text.phrases)
         return SAM_OK;
     return end(d, detect(d, &frame, num, &d->broken_error), error);
@@ -545,7 +548,7 @@ int sam_detector_run(sam_detector *d, const struct sam_frame *frame, struct sam_
 {
     const int64_t began = sam_now();
     static const struct sam_detections none;
-    int num = 0, status = sam_sized_check(found, sizeof(*found), sizeof(*found), "found", error);
+    int num = 0, status = sam_sized_check(found, sizeof(*found), FIRST_SIZE, "found", error);
 
     if (status)
         return status;
@@ -557,7 +560,9 @@ int sam_detector_run(sam_detector *d, const struct sam_frame *frame, struct sam_
     sam_queue_leave(&d->queue);
     if (status)
         return status;
-    struct sam_detections all = { .num = num, .list = d->found };
+    struct sam_detections all = {
+        .num = num, .list = d->found, .same_picture = d->same_picture
+    };
     const struct sam_config *c = &d->model->config;
     if (c->detector->mask_size)
         c->detector->mask_size(c, &all.mask_width, &all.mask_height);
@@ -594,8 +599,8 @@ int sam_detector_info(const sam_detector *d, struct sam_detector_info *info,
         .image_size = c->image_size,
         .num_classes = d->takes_words ? d->text.phrases : c->detector->classes(c),
         .max_detections = c->detector->most, .open_ns = d->open_ns,
-        .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes + count_state(d) +
-                      sam_queue_workspace_bytes(&d->queue),
+        .bytes_used = d->model->constant_bytes + sizeof(*d) + d->scratch_bytes +
+                      d->state_bytes + d->device_bytes + sam_queue_workspace_bytes(&d->queue),
         .takes_words = d->takes_words, .input_width = d->shape.width,
         .input_height = d->shape.height,
     };

@@ -33,6 +33,13 @@ struct sam_shape {
     struct sam_tensor table[SAM_MAX_TABLES]; // state, on the device
 };
 
+// What a network that takes words makes of the image alone: state on the device, right as long as
+// the picture is the same.
+enum { SAM_MAX_SEEN = 4 };
+struct sam_seen {
+    struct sam_tensor map[SAM_MAX_SEEN];
+};
+
 // One pass over a network. It runs twice: over an arena without memory, to measure, when nothing is
 // enqueued; and over the allocated one, for each frame. What a pass hands out lies in the arena.
 struct sam_pass {
@@ -44,6 +51,7 @@ struct sam_pass {
     const struct sam_shape *shape; // NULL: the input is a square
     // (1, h, h, channels) F32, that a tracker's trunk made of the frame; no data: it runs here.
     struct sam_tensor trunk;
+    const struct sam_seen *seen; // NULL: the family has fixed classes
 };
 
 // Rows of numbers, and rows in the type of activations.
@@ -109,6 +117,11 @@ struct sam_detector_words {
     // Enqueue what becomes of the words, once for all frames. room: numbers, host memory.
     size_t (*room)(const struct sam_config *c);
     void (*encode)(struct sam_pass *p, struct sam_text *text, float *room);
+    // All of the network that words have no part in, ahead of run(), which is given what it makes:
+    // input -> *p->seen, laid out for the largest shape. type: of activations.
+    void (*lay_seen)(const struct sam_config *c, enum sam_type type,
+                     const struct sam_shape *largest, struct sam_arena *a, struct sam_seen *seen);
+    void (*see)(struct sam_pass *p, struct sam_tensor input);
     // The best score of each phrase among all candidates. NULL: score has tokens for classes.
     void (*rate)(const struct sam_candidates *from, float best[SAM_MAX_PHRASES]);
 };
@@ -134,7 +147,8 @@ struct sam_detector_family {
     // Of the masks of detections, px. NULL: there are none.
     void (*mask_size)(const struct sam_config *c, int *width, int *height);
 
-    // Enqueue the frame's way to input (1, H, W, 3) F32, and the network: input -> *out.
+    // Enqueue the frame's way to input (1, H, W, 3) F32, and the network: input -> *out; where it
+    // takes words, from p->seen on.
     void (*place)(struct sam_queue *q, const struct sam_frame *frame, struct sam_tensor input);
     void (*run)(struct sam_pass *pass, struct sam_tensor input, struct sam_candidates *out);
 

@@ -213,13 +213,23 @@ GST_START_TEST (test_choice)
 
 GST_END_TEST;
 
+static void
+flush (GstHarness * h)
+{
+  GstSegment segment;
+
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (h, gst_event_new_segment (&segment));
+}
+
 /* Frames pass; detections come with a later one, which says how much later, and
  * not after a flush. */
 GST_START_TEST (test_frames_that_do_not_wait)
 {
   GstHarness *h = open_detect ("overload-policy=skip");
   const gint64 end = g_get_monotonic_time () + PATIENCE;
-  GstSegment segment;
   GstBuffer *buf;
   guint i = 0, with = 0, asked = 0;
 
@@ -238,10 +248,7 @@ GST_START_TEST (test_frames_that_do_not_wait)
     g_usleep (2000);
   }
   fail_unless_equals_int (with, 3);
-  gst_harness_push_event (h, gst_event_new_flush_start ());
-  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_harness_push_event (h, gst_event_new_segment (&segment));
+  flush (h);
   for (i = 0, with = 0; !with && g_get_monotonic_time () < end; i++) {
     buf = sam_harness_run (h, i);
     with = count_regions (buf);
@@ -402,7 +409,83 @@ GST_START_TEST (test_words)
 
 GST_END_TEST;
 
-/* The same of SAM 3's detector, which takes each phrase by itself: a phrase is
+/* All that is found by these words in a picture whose first @rows are gray; free
+ * it. */
+static gchar *
+run_words (GstHarness * h, guint rows, const gchar * words)
+{
+  GString *log = g_string_new (NULL);
+  GstVideoRegionOfInterestMeta *region;
+  gpointer state = NULL;
+  GstBuffer *buf = sam_harness_frame (h, 0);
+
+  gst_buffer_memset (buf, 0, 90, rows * WIDTH * 4);
+  g_object_set (h->element, "words", words, NULL);
+  buf = gst_harness_push_and_pull (h, buf);
+  while ((region = get_region (buf, &state))) {
+    gchar *params = gst_structure_to_string (get_detection (region));
+
+    g_string_append_printf (log, "%s %u %u %u %u %s\n",
+        g_quark_to_string (region->roi_type), region->x, region->y, region->w,
+        region->h, params);
+    g_free (params);
+  }
+  gst_buffer_unref (buf);
+  return g_string_free (log, FALSE);
+}
+
+/* A picture that stands still, of which the detector keeps what words have no
+ * part in: what is found is what an element finds that has seen nothing
+ * before. */
+GST_START_TEST (test_still_picture)
+{
+  static const struct
+  {
+    guint rows;
+    const gchar *words;
+    gboolean flush;
+  } steps[] = {
+    {0, "red car. striped ball", FALSE},
+    {0, "dog", FALSE},
+    {0, "red car", TRUE},
+    {60, "red car", TRUE},
+    {60, "dog", FALSE},
+    {0, "dog", FALSE},
+  };
+  gchar *launch = g_strdup_printf ("samdetect model-file=\"%s\" input-size=64 "
+      "score=0.01", g_getenv ("SAMTRACK_WORDS"));
+  GstHarness *h = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, WIDTH,
+      HEIGHT);
+  gchar *last = NULL;
+  guint i;
+
+  gst_harness_play (h);
+  for (i = 0; i < G_N_ELEMENTS (steps); i++) {
+    GstHarness *other = sam_harness_new (launch, GST_VIDEO_FORMAT_RGBA, WIDTH,
+        HEIGHT);
+    gchar *found, *alone;
+
+    gst_harness_play (other);
+    if (steps[i].flush)
+      flush (h);
+    found = run_words (h, steps[i].rows, steps[i].words);
+    alone = run_words (other, steps[i].rows, steps[i].words);
+    fail_unless (*found && g_str_equal (found, alone), "step %u: '%s', alone "
+        "'%s'", i, found, alone);
+    fail_unless (g_strcmp0 (found, last), "step %u: nothing is different", i);
+    g_free (last);
+    g_free (alone);
+    last = found;
+    gst_harness_teardown (other);
+  }
+  g_free (last);
+  gst_harness_teardown (h);
+  g_free (launch);
+}
+
+GST_END_TEST;
+
+/* Words of SAM 3's detector, which takes each phrase by itself: a phrase is
  * found beside another one as it is alone, and too long a one is told. */
 GST_START_TEST (test_phrases)
 {
@@ -512,6 +595,7 @@ samdetect_suite (void)
   tcase_add_test (tc, test_objects_start_from_analytics);
 #endif
   tcase_add_test (tc, test_words);
+  tcase_add_test (tc, test_still_picture);
   tcase_add_test (tc, test_phrases);
   tcase_add_test (tc, test_refused);
   tcase_add_test (tc, test_properties);

@@ -30,6 +30,8 @@ struct sam_detections {
     const struct sam_detection *list; // by score; the detector's, valid until its next call
     int mask_width, mask_height;      // px; 0: the model has no masks
     int64_t total_ns;                 // wall time of the call
+    int same_picture; // 1: the network's input was that of the run before, so what words have no
+                      // part in was not run again
 };
 
 #define SAM_DETECTIONS_INIT { .size = sizeof(struct sam_detections) }

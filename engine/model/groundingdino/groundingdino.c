@@ -9,23 +9,47 @@ static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam
     preprocess(q, .dst = input, .frame = *frame);
 }
 
-static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidates *out)
+// The maps of the image, as rows: all that words have no part in.
+static void lay_seen(const struct sam_config *c, enum sam_type type,
+                     const struct sam_shape *largest, struct sam_arena *a, struct sam_seen *seen)
 {
-    const struct sam_config *c = &p->model->config;
     const struct gdino_sizes *s = gdino_sizes(c);
     struct gdino_maps maps;
 
+    gdino_maps(c, largest, &maps);
+    seen->map[0] = sam_arena_tensor(a, SAM_F32, 1, 1, maps.start[s->levels], s->d);
+}
+
+static struct sam_tensor seen_of(const struct sam_pass *p)
+{
+    const struct sam_config *c = &p->model->config;
+    struct gdino_maps maps;
+
     gdino_maps(c, p->shape, &maps);
+    return sam_pass_part(p->seen->map[0], 0, maps.start[gdino_sizes(c)->levels]);
+}
+
+static void see(struct sam_pass *p, struct sam_tensor input)
+{
+    gdino_run_neck(p, input, seen_of(p));
+}
+
+static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidates *out)
+{
+    const struct gdino_sizes *s = gdino_sizes(&p->model->config);
+    const struct sam_tensor seen = seen_of(p);
+
     *out = (struct sam_candidates) {
         .score = sam_pass_rows(p, s->queries, p->text->tokens),
         .box = sam_pass_rows(p, s->queries, 4),
         .text = p->text,
     };
-    const struct sam_tensor image = sam_pass_rows(p, maps.start[s->levels], s->d);
+    const struct sam_tensor image = sam_pass_rows(p, seen.w, s->d);
     const struct sam_tensor text = sam_pass_rows(p, p->text->tokens, s->d);
-    gdino_run_neck(p, input, image);
-    if (p->live)
+    if (p->live) {
+        copy(p->queue, .dst = image, .src = seen);
         copy(p->queue, .dst = text, .src = p->text->features);
+    }
     gdino_run_encoder(p, image, text);
     gdino_run_decoder(p, image, text, out->score, out->box);
     sam_pass_tell(p, "logits", -1, out->score);
@@ -69,6 +93,8 @@ static const struct sam_detector_words words = {
     .lay_out = lay_text,
     .room = gdino_encode_room,
     .encode = gdino_encode,
+    .lay_seen = lay_seen,
+    .see = see,
 };
 
 const struct sam_detector_family sam_detector_groundingdino = {

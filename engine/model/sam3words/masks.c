@@ -41,16 +41,6 @@ void sam3w_load_masks(struct sam_loader *l, const struct sam_config *config, con
         sam_load_linear(l, &w->query[i], s->d, s->d, "mask_decoder.mask_embedder.layers.%d", i);
 }
 
-struct sam3w_maps sam3w_take_maps(struct sam_pass *p)
-{
-    const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);
-    const int h = sam_grid(&p->model->config);
-    const enum sam_type type = sam_queue_type(p->queue);
-
-    return (struct sam3w_maps){ { sam_arena_tensor(p->arena, type, 1, 4 * h, 4 * h, s->d),
-                                  sam_arena_tensor(p->arena, type, 1, 2 * h, 2 * h, s->d) } };
-}
-
 void sam3w_run_maps(struct sam_pass *p, struct sam_tensor trunk, const struct sam3w_maps *maps)
 {
     const struct sam3w_sizes *s = sam3w_sizes(&p->model->config);

@@ -10,11 +10,37 @@ static void place(struct sam_queue *q, const struct sam_frame *frame, struct sam
     preprocess(q, .dst = input, .frame = *frame, .scale = SAM_INPUT_EVEN);
 }
 
-// What is made of the image once.
+// What is made of the image once, for all phrases.
 struct seen {
     struct sam_tensor image, token;
     struct sam3w_maps maps;
 };
+
+static void lay_seen(const struct sam_config *c, enum sam_type type,
+                     const struct sam_shape *largest, struct sam_arena *a, struct sam_seen *seen)
+{
+    const int h = sam_grid(c), d = sam3w_sizes(c)->d;
+
+    seen->map[0] = sam_arena_tensor(a, SAM_F32, 1, 1, h * h, d);
+    seen->map[1] = sam_arena_tensor(a, SAM_F32, 1, 1, 1, d);
+    seen->map[2] = sam_arena_tensor(a, type, 1, 4 * h, 4 * h, d);
+    seen->map[3] = sam_arena_tensor(a, type, 1, 2 * h, 2 * h, d);
+}
+
+static struct seen seen_of(const struct sam_pass *p)
+{
+    const struct sam_tensor *map = p->seen->map;
+
+    return (struct seen){ .image = map[0], .token = map[1], .maps = { { map[2], map[3] } } };
+}
+
+static void see(struct sam_pass *p, struct sam_tensor input)
+{
+    const struct seen of = seen_of(p);
+
+    sam3w_run_image(p, input, of.image, &of.maps);
+    sam3w_run_token(p, of.image, of.token);
+}
 
 // Masks of all queries of a phrase, as rows of positions.
 static struct sam_tensor masks_of(const struct sam_candidates *out, int phrase, int queries)
@@ -90,11 +116,7 @@ static void run(struct sam_pass *p, struct sam_tensor input, struct sam_candidat
         .mask = sam_arena_tensor(p->arena, SAM_F32, 1, masked * s->queries, side, side),
         .text = p->text,
     };
-    const struct seen of = { .image = sam_pass_rows(p, sam_grid(c) * sam_grid(c), s->d),
-                             .token = sam_pass_rows(p, 1, s->d),
-                             .maps = sam3w_take_maps(p) };
-    sam3w_run_image(p, input, of.image, &of.maps);
-    sam3w_run_token(p, of.image, of.token);
+    const struct seen of = seen_of(p);
     run_phrases(p, &of, out);
 }
 
@@ -127,6 +149,8 @@ static const struct sam_detector_words words = {
     .lay_out = lay_text,
     .room = sam3w_encode_room,
     .encode = sam3w_encode,
+    .lay_seen = lay_seen,
+    .see = see,
     .rate = sam3w_rate,
 };
 

@@ -167,7 +167,6 @@ size_t sam3w_encode_room(const struct sam_config *c); // numbers
 struct sam3w_maps {
     struct sam_tensor level[2];
 };
-struct sam3w_maps sam3w_take_maps(struct sam_pass *p);
 // The trunk's map -> the finer ones.
 void sam3w_run_maps(struct sam_pass *p, struct sam_tensor trunk, const struct sam3w_maps *maps);
 
