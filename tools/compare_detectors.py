@@ -5,7 +5,7 @@
 usage: compare_detectors.py [--sam-detect FILE] [--yolov10 nsmblx] [--rf-detr nano,small,medium,large] [--precision fp32|bf16]
                             [--rf-detr-seg nano,small,medium,large] [--mask2former tiny,small,base,large,r50] [--side PX] [--seed N] [--repeats N]
        compare_detectors.py --mini FOLDER [--family yolov10|rf-detr|rf-detr-seg|mask2former-swin|mask2former-resnet|
-                                                          grounding-dino|mm-grounding-dino|sam3-words]
+                                                          grounding-dino|mm-grounding-dino|mm-grounding-dino-five|sam3-words]
                             writes a small model and what PyTorch finds with it
        compare_detectors.py --family sam3-words [--sam-detect FILE] --side PX [--seed N] [--precision fp32|bf16]
                             every stage of SAM 3's detector at its published sizes, with one phrase
@@ -489,13 +489,15 @@ def main():
     p.add_argument('--mini', type=pathlib.Path)
     p.add_argument('--family', default='yolov10', choices=(
         'yolov10', 'rf-detr', 'rf-detr-seg', 'mask2former-swin', 'mask2former-resnet', 'grounding-dino', 'mm-grounding-dino',
-        'sam3-words', 'llmdet'))
+        'mm-grounding-dino-five', 'sam3-words', 'llmdet'))
     p.add_argument('--shape', default='384x640')
     a = p.parse_args()
     if a.family == 'llmdet':
         height, width = map(int, a.shape.split('x'))
         return 0 if groundingdino.compare(a.sam_detect, height, width, a.seed, picture, a.precision, like) else 1
     if a.mini:
+        if a.family.endswith('-five'):
+            return groundingdino.write_five(a.mini, picture)
         if a.family.endswith('grounding-dino'):
             return groundingdino.write_mini(a.mini, picture, a.family.startswith('mm'))
         if a.family == 'sam3-words':

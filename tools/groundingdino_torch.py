@@ -51,13 +51,15 @@ def make_vocabulary():
     return ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]', '.', '?', *letters, *('##' + c for c in letters if c != 's'), *words]
 
 
-def build(is_mm, words, seed, **sizes):
+def build(is_mm, words, seed, levels=4, **sizes):
+    """levels=5: from all stages of Swin, as the published large one has them."""
     swin = SwinConfig(image_size=64, embed_dim=8, depths=[2, 1, 2, 1], num_heads=[1, 2, 2, 4], window_size=5, mlp_ratio=2,
-                      out_indices=[2, 3, 4])
+                      out_indices=[2, 3, 4] if levels == 4 else [1, 2, 3, 4])
     text = BertConfig(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40, vocab_size=words,
                       max_position_embeddings=64)
     shared = dict(backbone_config=swin, text_config=text.to_dict(), d_model=32, encoder_layers=2, decoder_layers=3,
-                  encoder_ffn_dim=48, decoder_ffn_dim=40, num_queries=20, encoder_n_points=3, decoder_n_points=2, **sizes)
+                  encoder_ffn_dim=48, decoder_ffn_dim=40, num_queries=20, encoder_n_points=3, decoder_n_points=2,
+                  num_feature_levels=levels, **sizes)
     if is_mm:
         config = MMGroundingDinoConfig(decoder_bbox_embed_share=False, decoder_cls_embed_share=False, **shared)
         model = MMGroundingDinoForObjectDetection(config).eval()
@@ -106,11 +108,12 @@ def run(model, image, ids):
         stages.setdefault(name, t.detach().reshape(-1, t.shape[-1]))
 
     inner = model.model
+    first = model.config.backbone_config.out_indices[0]
     for i, layer in enumerate(inner.text_backbone.encoder.layer):
         keep(layer, lambda out, i=i: put(f'bert{i}', out[0] if isinstance(out, tuple) else out))
     keep(inner.text_projection, lambda out: put('text', out))
     keep(inner.backbone.conv_encoder.model, lambda out: [
-        put(f'stage{k + 2}', f[0].flatten(1).T) for k, f in enumerate(out.feature_maps)])
+        put(f'stage{k + first}', f[0].flatten(1).T) for k, f in enumerate(out.feature_maps)])
     keep(inner.encoder_output_class_embed, lambda out: put('candidates', out[0, :, :tokens]))
     for i, layer in enumerate(inner.encoder.layers):
         keep(layer, lambda out, i=i: (put(f'image{i}', out[0][0]), put(f'text{i}', out[0][1])))
@@ -190,18 +193,44 @@ def raise_border(model, stages, rank):
         low, high = (middle, high) if (likeness > border).sum() > rank else (low, middle)
 
 
-def write_mini(folder, picture, is_mm):
-    """A model of the smallest widths, in fp16, its vocabulary, and what it finds in two frames by two texts at two
-    sizes; and in one at a size that has positions close to the border, with likenesses of the best token alone. Of many
-    seeds one is taken whose order of candidates no rounding can change, and which chooses some at the border."""
+def begin_mini(folder, picture):
+    """The vocabulary, which is written; what ends a piece, in it; its tokenizer; two frames of 120 x 160 px."""
     folder.mkdir(parents=True, exist_ok=True)
     tokens = make_vocabulary()
     (folder / 'vocab.txt').write_text('\n'.join(tokens) + '\n')
     ends = [tokens.index(t) for t in ENDS]
     grounding_dino.SPECIAL_TOKENS = mm_grounding_dino.SPECIAL_TOKENS = ends
-    tokenizer = BertTokenizerFast(str(folder / 'vocab.txt'))
     frame = picture(160, torch.Generator().manual_seed(3))
-    frames = torch.stack((frame, frame.flip(1)))[:, :120].contiguous()  # 120 x 160
+    return tokens, ends, BertTokenizerFast(str(folder / 'vocab.txt')), torch.stack((frame, frame.flip(1)))[:, :120].contiguous()
+
+
+def look_at(model, tokenizer, ends, frames, sides):
+    """What it finds in the frames, each by its text, at these sizes, by the names of the golden; and how far apart are the
+    likenesses and scores that are put in order."""
+    want, least = {}, math.inf
+    for side in sides:
+        for t, (f, text) in enumerate(zip(frames, TEXTS)):
+            ids = tokenizer(text)['input_ids']
+            out = run(model, prepare_shape(f, *input_shape(side, 160, 120)), ids)
+            phrases = find_phrases(ids, ends, text)
+            found = dict(zip(('score', 'label', 'query', 'box'), choose(out, ids, ends, phrases, 160, 120)))
+            least = min(least, gap(out, 20), (found['score'][:-1] - found['score'][1:]).min().item())
+            for name, value in {**out, **found}.items():
+                want[f'side{side}/frame{t:03}/{name}'] = value.float().contiguous().clone()
+    return want, least
+
+
+def end_mini(folder, model, want, frames):
+    model.half().save_pretrained(folder)
+    save_file({'frames': frames}, folder / 'frames.safetensors')
+    save_file(want, folder / 'want.safetensors')
+
+
+def write_mini(folder, picture, is_mm):
+    """A model of the smallest widths, in fp16, its vocabulary, and what it finds in two frames by two texts at two
+    sizes; and in one at a size that has positions close to the border, with likenesses of the best token alone. Of many
+    seeds one is taken whose order of candidates no rounding can change, and which chooses some at the border."""
+    tokens, ends, tokenizer, frames = begin_mini(folder, picture)
     best = 0
     for seed in range(12):
         model = build(is_mm, len(tokens), seed)
@@ -212,29 +241,44 @@ def write_mini(folder, picture, is_mm):
         print(f'seed {seed}: {count_border(large)} at the border, {gap(large, 20):.2g}', flush=True)
         if not 2 <= count_border(large) <= 18 or gap(large, 20) <= best:
             continue
-        want, least = {}, gap(large, 20)
+        want, least = look_at(model, tokenizer, ends, frames, (64, 96))
+        least = min(least, gap(large, 20))
         for name in ('references0', 'references2', 'layer2', 'logits', 'boxes'):
             want[f'side416/frame000/{name}'] = large[name].contiguous().clone()
         want['side416/frame000/best'] = large['candidates'].max(1).values.contiguous().clone()
-        for side in (64, 96):
-            shape = input_shape(side, 160, 120)
-            for t, (f, text) in enumerate(zip(frames, TEXTS)):
-                ids = tokenizer(text)['input_ids']
-                out = run(model, prepare_shape(f, *shape), ids)
-                phrases = find_phrases(ids, ends, text)
-                found = dict(zip(('score', 'label', 'query', 'box'), choose(out, ids, ends, phrases, 160, 120)))
-                least = min(least, gap(out, 20), (found['score'][:-1] - found['score'][1:]).min().item())
-                for name, value in {**out, **found}.items():
-                    want[f'side{side}/frame{t:03}/{name}'] = value.float().contiguous().clone()
         print(f'likenesses and scores are {least:.2g} apart', flush=True)
         if least > best:
             best, kept = least, (model, want)
         if best > 5e-5:
             break
-    model, want = kept
-    model.half().save_pretrained(folder)
-    save_file({'frames': frames}, folder / 'frames.safetensors')
-    save_file(want, folder / 'want.safetensors')
+    end_mini(folder, *kept, frames)
+
+
+def stretch(model):
+    """Scores of each layer have a bias of their own, as only their last one is used; and boxes become so small that the limit
+    of their logits is met, and large again in the last layer."""
+    last = len(model.class_embed) - 1
+    for i, (score, box) in enumerate(zip(model.class_embed, model.bbox_embed)):
+        score.bias.data.fill_(-1.7 + 0.5 * i)
+        box.layers[-1].bias.data[2:] += {0: -14, last: 11}.get(i, 0)
+    model.model.encoder_output_class_embed.bias.data.fill_(-0.9)
+
+
+def write_five(folder, picture):
+    """As write_mini(), of MM-Grounding DINO with five levels, at one size."""
+    tokens, ends, tokenizer, frames = begin_mini(folder, picture)
+    best = 0
+    for seed in range(40):
+        model = build(True, len(tokens), seed, levels=5)
+        stretch(model)
+        model = model.half().float()
+        want, least = look_at(model, tokenizer, ends, frames, (64,))
+        print(f'seed {seed}: likenesses and scores are {least:.2g} apart', flush=True)
+        if least > best:
+            best, kept = least, (model, want)
+        if best > 5e-5:
+            break
+    end_mini(folder, *kept, frames)
 
 
 @contextlib.contextmanager

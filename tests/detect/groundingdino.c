@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
-// groundingdino FOLDER BACKEND
+// groundingdino FOLDER BACKEND [LEVELS]
 // A small Grounding DINO against what transformers' own found in PyTorch
 // (tools/compare_detectors.py --mini), by two texts, in frames of another shape than a square, at
-// three sizes of the input; and what changed files and words are told.
+// three sizes of the input; and what changed files and words are told. LEVELS: 5 of a golden with
+// maps of all stages, which has one size.
 #include <math.h>
 #include <unistd.h>
 
 #include "golden.h"
+
+#include "model/groundingdino/groundingdino.h"
 
 enum { QUERIES = 20, MAX_TEXT = 1 << 12, WIDTH = 32 };
 
 static const char *const texts[] = { "red car. striped ball.",
                                      "\xe4\xb8\xad blue fish? small. ball. a big red dog. cars." };
 static const int tokens[] = { 8, 18 };
+
+// Of the second one's tokens, the phrases that they are words of.
+static const int phrase_of[] = { -1, 0, 0, 0, -1, 0, -1, 1, -1, 2, 2, 2, 2, -1, 3, 3, -1, -1 };
 
 static char told[512];
 
@@ -31,7 +37,7 @@ static void check_stage(sam_detector *d, const struct place *at, const char *nam
     expect_stage(d, at, name, rows, columns, 2e-5);
 }
 
-static void check_stages(sam_detector *d, const struct place *at, int height, int width)
+static void check_stages(sam_detector *d, const struct place *at, int height, int width, int levels)
 {
     static const char *const of_words[] = { "bert0", "bert1" };
     static const char *const of_text[] = { "text", "text0", "text1" };
@@ -42,9 +48,10 @@ static void check_stages(sam_detector *d, const struct place *at, int height, in
         check_stage(d, at, of_words[i], words, 24);
     for (int i = 0; i < 3; i++)
         check_stage(d, at, of_text[i], words, WIDTH);
-    for (int stage = 2; stage <= 5; stage++) {
-        char name[16];
-        h = (h + 1) / 2, w = (w + 1) / 2;
+    for (int stage = 6 - levels; stage <= 5; stage++) {
+        char name[24];
+        if (stage > 1)
+            h = (h + 1) / 2, w = (w + 1) / 2;
         rows += h * w;
         snprintf(name, sizeof(name), "stage%d", stage);
         if (stage < 5)
@@ -67,23 +74,32 @@ static void check_stages(sam_detector *d, const struct place *at, int height, in
 // Neighbours in the golden's order are 2e-4 apart in score: the order must be the same.
 // The best score of a phrase is that of the best candidate, though a detection with its label may
 // have a lower one; the best detection is its phrase's best candidate.
-static void check_scores(sam_detector *d, const struct sam_detections *found)
+static void check_scores(sam_detector *d, const struct place *at,
+                         const struct sam_detections *found)
 {
-    float best = 0;
+    const int words = tokens[at->frame];
+    float *logits = wanted(at, "logits", QUERIES, words), best = 0;
 
     for (int i = 0; i < found->num; i++)
         expect(found->list[i].score <= sam_detector_phrase_score(d, found->list[i].label),
                "detection %d of phrase %d", i, found->list[i].label);
     for (int k = 0; k < 4; k++) {
         const float score = sam_detector_phrase_score(d, k);
-        expect(score > 0 && score < 1, "phrase %d: %g", k, (double) score);
+        float largest = -INFINITY;
+        for (int i = 0; i < QUERIES * words; i++)
+            if (phrase_of[i % words] == k)
+                largest = fmaxf(largest, logits[i]);
+        expect(fabsf(score - 1 / (1 + expf(-largest))) <= 1e-5f, "phrase %d: %g, of logit %g", k,
+               (double) score, (double) largest);
         best = score > best ? score : best;
     }
+    free(logits);
     expect(found->num && best == found->list[0].score, "best %g", (double) best);
     expect(sam_detector_phrase_score(d, 4) == 0 && sam_detector_phrase_score(d, -1) == 0, "others");
 }
 
-static void check_golden(const char *folder, const char *model, int side, enum sam_backend backend)
+static void check_golden(const char *folder, const char *model, int side, int levels,
+                         enum sam_backend backend)
 {
     char want[MAX_TEXT], frames[MAX_TEXT];
     struct sam_params p = params_of(model, backend);
@@ -110,10 +126,10 @@ static void check_golden(const char *folder, const char *model, int side, enum s
                    found.num, error.text);
         expect(!sam_detector_set_words(d, texts[t], &error), "%s", error.text);
         expect(!sam_detector_run(d, &f, &found, &error), "frame %d: %s", t, error.text);
-        check_stages(d, &at, side, width);
+        check_stages(d, &at, side, width, levels);
         expect_found(&at, &found, QUERIES);
         if (t)
-            check_scores(d, &found);
+            check_scores(d, &at, &found);
     }
     expect(!status && !strcmp(sam_detector_unknown_words(d), "'\xe4\xb8\xad'"), "unknown: %s",
            sam_detector_unknown_words(d));
@@ -196,8 +212,16 @@ static void check_words(const char *model, const char *frames, enum sam_backend 
         expect(!sam_detector_set_words(d, "dog", &error), "%s", error.text);
     }
     expect(score[0] == score[1] && score[0] > 0, "%g and %g", score[0], score[1]);
+    expect(!sam_detector_set_words(d, "\tRed  CAR .\r\nstriped ball", &error) &&
+           !strcmp(sam_detector_phrase(d, 0), "Red  CAR") &&
+           !strcmp(sam_detector_phrase(d, 1), "striped ball"), "'%s'", sam_detector_phrase(d, 0));
+    expect(!sam_detector_set_words(d, "dog", &error), "%s", error.text);
 
-    for (int i = 0; i < 400; i++)
+    for (int i = 0; i < 100; i++)
+        strcat(many, "ab ");
+    REFUSED(SAM_EINVAL, "words: 203 tokens, expected at most 64",
+            sam_detector_set_words(d, many, &error));
+    for (int i = 0; i < 300; i++)
         strcat(many, "ab ");
     REFUSED(SAM_EINVAL, "words: 803 tokens, expected at most 64",
             sam_detector_set_words(d, many, &error));
@@ -228,7 +252,8 @@ static void check_shapes(const char *model, enum sam_backend backend)
         int width, height, input_width, input_height;
     } shapes[] = { { 1280, 720, 160, 90 }, { 720, 1280, 90, 160 }, { 100, 100, 96, 96 },
                    { 640, 480, 128, 96 },  { 3000, 1000, 160, 53 }, { 16384, 1, 96, 96 },
-                   { 1280, 720, 160, 90 }, { 723, 720, 96, 96 },     { 729, 707, 98, 96 } };
+                   { 1280, 720, 160, 90 }, { 723, 720, 96, 96 },     { 729, 707, 98, 96 },
+                   { 1870, 1000, 160, 86 } };
     struct sam_detections found = SAM_DETECTIONS_INIT;
     struct sam_params p = params_of(model, backend);
     struct sam_detector_info info = SAM_DETECTOR_INFO_INIT;
@@ -261,6 +286,26 @@ static void check_shapes(const char *model, enum sam_backend backend)
     p.input_size = 32;
     REFUSED(SAM_EINVAL, "input-size = 32: Grounding DINO can run multiples of 32 from 64 to 1344",
             sam_detector_open(&d, &p, &error));
+}
+
+// What no loaded network gives of finite weights that are tried: a logit that is no number.
+static void check_overflow(void)
+{
+    static float logits[] = { 1, 2, 3, NAN, 5, 6 }, boxes[2 * 4];
+    static uint8_t room[4096];
+    const struct sam_text text = { .tokens = 3, .phrases = 1, .phrase = { -1, 0, -1 } };
+    const struct sam_candidates from = {
+        .score = { logits, SAM_F32, 1, 1, 2, 3 },
+        .box = { boxes, SAM_F32, 1, 1, 2, 4 },
+        .text = &text,
+    };
+    struct sam_config c = { .image_size = 64 };
+    struct sam_detection found[2] = { { .score = 0 } };
+
+    ((struct gdino_sizes *) c.trunk)->queries = 2;
+    expect(gdino_room_bytes(&c) <= sizeof(room) &&
+           gdino_choose(&c, &from, 64, 64, room, found) == 1 && isnan(found[0].score) &&
+           found[0].query == 1, "%g of query %d", (double) found[0].score, found[0].query);
 }
 
 // ---- changed files
@@ -332,20 +377,25 @@ int main(int argc, char **argv)
 {
     char model[MAX_TEXT], frames[MAX_TEXT];
 
-    if (argc != 3) {
-        fprintf(stderr, "expected two arguments\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "expected two or three arguments\n");
         return 1;
     }
     const enum sam_backend backend = backend_of(argv[2]);
     snprintf(model, sizeof(model), "%s/model.safetensors", argv[1]);
     snprintf(frames, sizeof(frames), "%s/frames.safetensors", argv[1]);
-    check_golden(argv[1], model, 64, backend);
-    check_golden(argv[1], model, 96, backend);
+    if (argc == 4) {
+        check_golden(argv[1], model, 64, atoi(argv[3]), backend);
+        return expect_status();
+    }
+    check_golden(argv[1], model, 64, 4, backend);
+    check_golden(argv[1], model, 96, 4, backend);
     if (backend == SAM_BACKEND_CPU) { // of no backend, and others are slow
         check_border(argv[1], model, backend);
         check_words(model, frames, backend);
         check_shapes(model, backend);
         check_files(argv[1], model, backend);
+        check_overflow();
     }
     return expect_status();
 }
