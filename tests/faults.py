@@ -6,7 +6,8 @@ usage: faults.py           the list; compare it with that of another checkout: a
                            and are left out of a build without -Demu=true), and prints a table: suite, faults planted, caught,
                            seconds of a processor; 1 if a fault is missed, 2 if none could be planted
 Suites: "kernels" in the CUDA sources, "operations" in the reference, "policy" in engine/seed, "choice" in engine/refine, "device" on the guarded device,
-"tiles" in the kernels by tiles of AMX, which run emulated, "masks" in those of SAM 3's detector.
+"tiles" in the kernels by tiles of AMX, which run emulated, "masks" in those of SAM 3's detector, "graph" in Grounding DINO's network,
+"words" in what becomes of words ahead of it.
 """
 import ast
 import collections
@@ -44,6 +45,7 @@ def list_operations():
             yield f'operations: {path.stem}: {name}'
 
 
+NETWORKS = {'masks': 'sam3', 'graph': 'dino', 'words': 'words'}
 TILE_TESTS = {'gemm_amx.c': 'tile mutants', 'attention_tiles.h': 'attention tile mutants', 'recall_tiles.c': 'recall tile mutants'}
 
 
@@ -55,8 +57,9 @@ def list_all():
         yield f'policy: {file}: {one_line(piece)}'
     for file, piece in load(ROOT / 'tests/refine/rules.py').MUTANTS:
         yield f'choice: {file}: {one_line(piece)}'
-    for file, piece in load(ROOT / 'tests/detect/sam3_faults.py').MUTANTS:
-        yield f'masks: {file}: {one_line(piece)}'
+    for suite, name in NETWORKS.items():
+        for file, piece in load(ROOT / f'tests/detect/{name}_faults.py').MUTANTS:
+            yield f'{suite}: {file}: {one_line(piece)}'
     for file, piece in load(ROOT / 'tests/ops/tile_faults.py').MUTANTS:
         yield f'tiles: {file}: {one_line(piece)}'
     for name, _ in re.findall(r'^    \{ ' + STRINGS + ', ' + STRINGS + r', \w+ \},$', (ROOT / 'tests/guarded/selftest.c').read_text(),
@@ -86,7 +89,8 @@ def run(build):
     operations = collections.Counter(f'ops selftest {op}' for suite, op, *_ in listed if suite == 'operations')
     planted = collections.Counter(suite for suite, *_ in listed)
     suites = {'operations': operations, 'policy': {'seed mutants': planted['policy']},
-              'choice': {'refine mutants': planted['choice']}, 'masks': {'detect sam3 mutants': planted['masks']},
+              'choice': {'refine mutants': planted['choice']},
+              **{suite: {f'detect {name} mutants': planted[suite]} for suite, name in NETWORKS.items()},
               'device': {'guarded selftest': planted['device']},
               'tiles': collections.Counter(TILE_TESTS[file] for suite, file, *_ in listed if suite == 'tiles')}
     program = build / 'tests/emu/check_ops_emu'

@@ -14,7 +14,7 @@ struct state {
     // The word that is being read.
     uint32_t word[SAM_MAX_WORD];
     int length;     // characters so far; beyond SAM_MAX_WORD they are not kept
-    int run;        // where the marks begin that stand at its end
+    int run;        // marks are not moved ahead of here
     uint32_t start, end;
 };
 
@@ -89,8 +89,6 @@ static void add_character(struct state *s, uint32_t c, uint32_t start, uint32_t 
     }
     if (s->length <= SAM_MAX_WORD)
         s->length++;
-    if (!class_number)
-        s->run = s->length;
 }
 
 static void read_character(struct state *s, uint32_t c, uint32_t start, uint32_t end)

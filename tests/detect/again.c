@@ -118,7 +118,7 @@ struct step {
     const char *name;
     int picture, words, same_picture;
 };
-enum { FIRST, SECOND, DOT, COPY, NARROW, FLAT, UPRIGHT, PICTURES };
+enum { FIRST, SECOND, DOT, COPY, NARROW, BLACK, UPRIGHT, SHORT, SLIM, PICTURES };
 
 static const struct step steps[] = {
     { "the first look", FIRST, 0, 0 },
@@ -132,9 +132,14 @@ static const struct step steps[] = {
     { "the pixels with an alpha channel", COPY, 1, 1 },
     { "another size", NARROW, 1, 0 },
     { "that with other words", NARROW, 0, 1 },
-    { "black", FLAT, 0, 0 },
-    { "black and upright", UPRIGHT, 0, -1 }, // the same, where the input is always a square
-    { "that with other words", UPRIGHT, 1, 1 },
+    // Inputs that differ in their shape alone: with as many numbers, as wide, as high. Where the
+    // input is always a square they are one.
+    { "black", BLACK, 0, 0 },
+    { "black and upright", UPRIGHT, 0, -1 },
+    { "black and less high", SHORT, 0, -1 },
+    { "that with other words", SHORT, 1, 1 },
+    { "black and less wide", SLIM, 1, -1 },
+    { "black again", BLACK, 1, -1 },
     { "the second picture", SECOND, 1, 0 },
     { "with other words", SECOND, 0, 1 },
 };
@@ -202,10 +207,10 @@ static void check_between(const char *file, int side, enum sam_backend backend,
 }
 
 // The golden's two frames; a part of the first one in another gray; that in four bytes a pixel;
-// its left two thirds; and black in two shapes, whose inputs have as many numbers.
+// its left two thirds; and black in four shapes.
 static void make_pictures(const char *frames, struct picture pictures[PICTURES])
 {
-    static uint8_t dot[W * H * 3], copy[W * H * 4], narrow[W * H * 3], flat[W * H * 3];
+    static uint8_t dot[W * H * 3], copy[W * H * 4], narrow[W * H * 3], black[W * H * 3];
     uint8_t *rgb = read_frames(frames);
     const int w = W / 3 * 2;
 
@@ -220,8 +225,10 @@ static void make_pictures(const char *frames, struct picture pictures[PICTURES])
     pictures[DOT] = (struct picture){ W, H, 3, dot };
     pictures[COPY] = (struct picture){ W, H, 4, copy };
     pictures[NARROW] = (struct picture){ w, H, 3, narrow };
-    pictures[FLAT] = (struct picture){ W, H, 3, flat };
-    pictures[UPRIGHT] = (struct picture){ H, W, 3, flat };
+    pictures[BLACK] = (struct picture){ W, H, 3, black };
+    pictures[UPRIGHT] = (struct picture){ H, W, 3, black };
+    pictures[SHORT] = (struct picture){ H, W - 20, 3, black };
+    pictures[SLIM] = (struct picture){ W - 20, H, 3, black };
 }
 
 int main(int argc, char **argv)

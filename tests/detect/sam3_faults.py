@@ -1,21 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Faults in how SAM 3's detector makes and chooses masks (engine/model/sam3words), each of which its golden must catch.
-
-sam3_faults.py write SOURCES FOLDER     copies of the sources, every fault a choice made at run time
-sam3_faults.py run PROGRAM FOLDER       runs the test built from those, once per fault; 1 if one is missed
-"""
-import os
+"""Faults in how SAM 3's detector makes and chooses masks, each of which its golden must catch: faulty.py has the arguments."""
 import pathlib
-import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from plant import plant  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from faulty import main  # noqa: E402
 
-FILES = ('masks.c', 'choose.c')
+FILES = ('engine/model/sam3words/masks.c', 'engine/model/sam3words/choose.c')
 
-# (file, a piece of it with «expression => its fault»).
 MUTANTS = [
     ('masks.c', '"%s.levels.%d.dconv_2x2%s", neck, i, «i => !i» ?'),
     ('masks.c', 'PRODUCT(w->wide), .act = «SAM_ACT_GELU => SAM_ACT_RELU»);'),
@@ -42,45 +35,5 @@ MUTANTS = [
 ]
 
 
-def write(sources, folder):
-    for file in FILES:
-        text = (sources / file).read_text()
-        for number, (name, piece) in enumerate(MUTANTS, 1):
-            if name == file:
-                text = plant(text, name, 'sam3_fault', number, piece)
-        (folder / file).write_text('extern int sam3_fault; // 0: none\n' + text)
-    (folder / 'fault.c').write_text('''#include <stdlib.h>
-
-extern int sam3_fault;
-int sam3_fault;
-
-__attribute__((constructor)) static void choose(void)
-{
-    const char *number = getenv("SAM3_FAULT");
-
-    sam3_fault = number ? atoi(number) : 0;
-}
-''')
-
-
-def run(program, folder):
-    bad = 0
-    for number in range(len(MUTANTS) + 1):
-        done = subprocess.run([program, folder, 'cpu', 'quick'], capture_output=True, env={**os.environ, 'SAM3_FAULT': str(number)})
-        if (done.returncode != 0) != (number > 0):
-            bad += 1
-            print(f'MISSED {MUTANTS[number - 1]}' if number else f'FAILED without a fault: {done.stderr.decode()}', flush=True)
-    print(f'{len(MUTANTS)} mutants, {bad} wrong')
-    return bad > 0
-
-
-def main():
-    if len(sys.argv) == 4 and sys.argv[1] == 'write':
-        return write(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
-    if len(sys.argv) == 4 and sys.argv[1] == 'run':
-        return run(sys.argv[2], sys.argv[3])
-    sys.exit(__doc__)
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(main(__doc__, FILES, MUTANTS))

@@ -247,7 +247,7 @@ static void check_lines(void)
     expect(sam_wordpiece_run(v, "ab A x.", 7, p, 2) == 7 && p[1].id == 4 && p[2].id == 0x55555555,
            "no more is written than there is room for");
     // Not UTF-8: cut, overlong, a surrogate, beyond the last. All of it is dropped.
-    expect(sam_wordpiece_run(v, "a\xc3", 2, p, 8) == 3 && p[1].id == 4 && p[2].id == 3, "cut");
+    expect(sam_wordpiece_run(v, "a\xc3\xa9", 2, p, 8) == 3 && p[1].id == 4 && p[2].id == 3, "cut");
     expect(sam_wordpiece_run(v, "\xc1\x81\xed\xa0\x80\xf4\x90\x80\x80", 9, p, 8) == 2,
            "invalid");
     sam_vocabulary_close(&v);
@@ -270,6 +270,44 @@ static void check_marks(void)
     }
     sam_vocabulary_close(&v);
     remove(path);
+}
+
+// Of two tokens that are taken as they are the longer one is.
+static void check_longest(const json_t *root)
+{
+    json_t *other = json_deep_copy(root);
+    json_t *tokens = json_object_get(json_object_get(other, "model"), "vocab");
+    const int id = (int) json_object_size(tokens);
+    struct sam_piece p[4];
+
+    json_object_set_new(tokens, "[SEP]s", json_integer(id));
+    json_array_append_new(json_object_get(other, "added_tokens"),
+                          json_pack("{s:i, s:s, s:b, s:b, s:b}", "id", id, "content", "[SEP]s",
+                                    "special", 1, "normalized", 0, "single_word", 0));
+    struct sam_vocabulary *v = open_file(write_json(other));
+    expect(sam_wordpiece_run(v, "[SEP]s", 6, p, 4) == 3 && p[1].id == id, "token %d, not %d",
+           p[1].id, id);
+    sam_vocabulary_close(&v);
+    json_decref(other);
+}
+
+// The first and the last syllable of Hangul, which the golden lacks, and what is behind it, which
+// the published tokenizer leaves alone.
+static void check_syllables(void)
+{
+    static const uint32_t wanted[][4] = { { 0xac00, 0x1100, 0x1161, 0 },
+                                          { 0xd7a3, 0x1112, 0x1175, 0x11c2 },
+                                          { 0xd7a4, 0xd7a4, 0, 0 } };
+    static const int counts[] = { 2, 3, 1 };
+
+    for (int i = 0; i < 3; i++) {
+        struct sam_unicode_clean got;
+        sam_unicode_clean(wanted[i][0], &got);
+        expect(got.count == counts[i], "U+%04X: %d characters", (unsigned) wanted[i][0], got.count);
+        for (int k = 0; k < got.count; k++)
+            expect(got.to[k] == wanted[i][k + 1], "U+%04X: U+%04X", (unsigned) wanted[i][0],
+                   (unsigned) got.to[k]);
+    }
 }
 
 // ---- for tests/words/published.py
@@ -310,7 +348,9 @@ int main(int argc, char **argv)
     check_texts(v, argv[1]);
     check_texts(same, argv[1]);
     check_changes(root);
+    check_longest(root);
     remove(path);
+    check_syllables();
     check_lines();
     check_marks();
     check_files();
