@@ -62,10 +62,31 @@ struct copy_rows_at {
     }
 };
 
+// A row's index and its numbers are loads that follow each other.
+struct pick_rows_at {
+    view dst, src;
+    const int *index;
+    unsigned rows, c, dst_first, dst_step, src_step; // rows and numbers of one n
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const unsigned row = i / c, n = row / rows;
+        float v[N];
+        load(v, src, n * src_step + index[row] * c + i % c);
+        store(dst, n * dst_step + dst_first + i - n * rows * c, v);
+    }
+};
+
 extern "C" void sam_copy_rows_cuda(struct sam_queue *q, const struct sam_copy_rows *p)
 {
     const struct sam_tensor *d = &p->dst, *s = &p->src;
     const unsigned c = d->c, dst_rows = d->h * d->w, src_rows = s->n == 1 ? 0 : s->h * s->w;
+    if (p->index.data) {
+        const pick_rows_at f = { view_of(d), view_of(s), (const int *) p->index.data,
+                                 (unsigned) p->rows, c, p->to * c, dst_rows * c, src_rows * c };
+        each(q, "copy_rows", f, (size_t) d->n * p->rows * c, by_four(d, c) && by_four(s, c));
+        return;
+    }
     const copy_rows_at f = { view_of(d), view_of(s), p->rows * c, p->to * c, dst_rows * c,
                              p->from * c, src_rows * c };
     each(q, "copy_rows", f, (size_t) d->n * p->rows * c, by_four(d, c) && by_four(s, c));

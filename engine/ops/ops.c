@@ -64,13 +64,15 @@ void sam_op_copy(struct sam_queue *q, const struct sam_copy *p)
 void sam_op_copy_rows(struct sam_queue *q, const struct sam_copy_rows *p)
 {
     const struct arg args[] = { OUT(dst, ARG_ACTIVATION), IN(src, ARG_ACTIVATION), NUMBER(to),
-                                NUMBER(from), NUMBER(rows), END };
+                                NUMBER(from), NUMBER(rows), IN(index, ARG_I32 | ARG_OPTIONAL),
+                                END };
     begin();
     require(p->dst.c == p->src.c);
     require(p->src.n == p->dst.n || p->src.n == 1);
     require(p->rows >= 1 && p->to >= 0 && p->from >= 0);
     require((size_t) p->to + p->rows <= rows_of_one(&p->dst));
-    require((size_t) p->from + p->rows <= rows_of_one(&p->src));
+    require(p->index.data ? !p->from : (size_t) p->from + p->rows <= rows_of_one(&p->src));
+    require(!p->index.data || is_shape(&p->index, p->dst.n, 1, 1, p->rows));
     q->ops->copy_rows(q, p);
 }
 

@@ -47,9 +47,12 @@ struct sam_copy {
 
 // dst[n][to + i] = src[n][from + i] for i in [0, rows), where i counts the rows of one n; src may
 // have n = 1: repeated. The other rows of dst are left as they are.
+// index: I32 (n, 1, 1, rows), each a row of one n of src, that is copied in the place of from + i;
+// data NULL: there is none.
 struct sam_copy_rows {
     struct sam_tensor dst, src;
     int to, from, rows;
+    struct sam_tensor index;
 };
 
 // Channels of maps: dst[n][y][x][to + i] = src[n][y / up][x / up][from + i] for i in [0, channels).

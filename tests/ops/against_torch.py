@@ -88,6 +88,10 @@ def copies(c):
     dst = old.clone()
     dst[:, :, 3:6] = src[:, :, 1:4]
     c.add('copy_rows', src=src, before=old, dst=dst, to=3, rows=3, **{'from': 1})
+    picked = torch.tensor([[5, 0, 5], [2, 1, 4]])
+    dst = old.clone()
+    dst[:, 0, 2:5] = torch.stack([src[n, 0, picked[n]] for n in range(2)])
+    c.add('copy_rows', src=src, before=old, dst=dst, to=2, rows=3, index=picked[:, None, None].int(), **{'from': 0})
     for up in (1, 2):
         src, old = c.randn(2, 3, 4, 5), c.randn(2, 3 * up, 4 * up, 9)
         dst = old.clone()

@@ -16,7 +16,6 @@ void gdino_load_constants(struct sam_loader *l, const struct sam_config *config,
     const double range = (HIGHEST - LOWEST) / 6; // RELU6 is between 0 and 6
 
     w->zero = sam_load_constant(l, 0, 1, s->d);
-    w->zero_deltas = sam_load_constant(l, 0, s->queries, 4);
     w->scale = sam_load_constant(l, s->is_mm ? 1 / sqrtf((float) s->d) : 1, 1, s->d);
     l->exact = true;
     sam_load_diagonal(l, &w->same, 4, 1, 0);

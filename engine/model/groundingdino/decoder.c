@@ -58,7 +58,7 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor image, struct s
     const int rows = image.w, d = image.c;
     const size_t mark = sam_arena_mark(p->arena);
     const struct sam_tensor x = sam_pass_rows(p, rows, d), y = sam_pass_rows(p, rows, d);
-    const struct sam_tensor boxes = sam_pass_rows(p, rows, 4), best = sam_pass_rows(p, rows, 1);
+    const struct sam_tensor best = sam_pass_rows(p, rows, 1), boxes = sam_pass_rows(p, u.w, 4);
     const struct sam_tensor logits = sam_pass_rows(p, rows, words.w);
     const struct sam_tensor token = sam_arena_tensor(p->arena, SAM_I32, rows, 1, 1, 1);
     const struct sam_tensor score = sam_pass_rows(p, 1, u.w);
@@ -71,12 +71,15 @@ static void run_candidates(struct sam_pass *p, struct sam_tensor image, struct s
         run_scores(p, y, words, w->first_bias, logits);
     }
     sam_pass_tell(p, "candidates", -1, logits);
-    run_box(p, p->live ? w->candidate_box : NULL, y, p->shape->table[GDINO_PROPOSALS], boxes);
     run_topk(p, sam_view(logits, rows, 1, 1, words.w), token, sam_view(best, rows, 1, 1, 1));
     run_topk(p, sam_view(best, 1, 1, 1, rows), picked, score);
-    if (p->live) // rows of boxes, as they are
-        refine_boxes(p->queue, .dst = u, .boxes = boxes, .deltas = w->zero_deltas,
-                     .index = picked);
+    const struct sam_tensor chosen = sam_pass_part(x, 0, u.w); // x is not asked for any more
+    if (p->live) {
+        copy_rows(p->queue, .dst = chosen, .src = y, .rows = u.w, .index = picked);
+        copy_rows(p->queue, .dst = boxes, .src = p->shape->table[GDINO_PROPOSALS], .rows = u.w,
+                  .index = picked);
+    }
+    run_box(p, p->live ? w->candidate_box : NULL, chosen, boxes, u);
     sam_arena_release(p->arena, mark);
 }
 

@@ -131,7 +131,6 @@ struct gdino_weights {
     struct gdino_encoder_layer encoder[GDINO_MAX_LAYERS];
 
     struct sam_tensor zero;        // (1, 1, 1, d)
-    struct sam_tensor zero_deltas; // (1, 1, queries, 4)
     struct sam_product candidate, candidate_box[3];
     struct sam_affine candidate_norm;
     struct sam_tensor scale;       // (1, 1, 1, d): of words in scores

@@ -75,12 +75,16 @@ void sam_copy_rows_cpu(struct sam_queue *q, const struct sam_copy_rows *p)
         sam_copy_rows_ref(q, p);
         return;
     }
-    for (int n = 0; n < d->n; n++) {
-        const size_t to = (size_t) n * d->h * d->w + p->to;
-        const size_t from = (size_t) (src->n == 1 ? 0 : n) * src->h * src->w + p->from;
-        sam_cpu(q)->rows->convert(sam_span_at(d, to * d->c), sam_span_at(src, from * d->c),
-                                  (size_t) p->rows * d->c);
-    }
+    const int32_t *index = p->index.data;
+    const int each = index ? 1 : p->rows; // rows that lie together
+    for (int n = 0; n < d->n; n++)
+        for (int i = 0; i < p->rows; i += each) {
+            const size_t to = (size_t) n * d->h * d->w + p->to + i;
+            const size_t from = (size_t) (src->n == 1 ? 0 : n) * src->h * src->w +
+                                (index ? index[n * p->rows + i] : p->from);
+            sam_cpu(q)->rows->convert(sam_span_at(d, to * d->c), sam_span_at(src, from * d->c),
+                                      (size_t) each * d->c);
+        }
 }
 
 // A row of a map.
