@@ -12,7 +12,7 @@
 
 enum { FUZZ_PATH = 64, FUZZ_FILES = 8 };
 
-static char fuzz_folder[FUZZ_PATH], fuzz_paths[FUZZ_FILES][FUZZ_PATH];
+static char fuzz_folder[32], fuzz_paths[FUZZ_FILES][FUZZ_PATH]; // a path has 21 characters more
 
 static void fuzz_clean(void)
 {
