@@ -13,7 +13,8 @@ struct replacing {
     const uint8_t *other;
     int stride, other_stride;
     struct sam_units is;
-    int written; // numbers of a unit
+    int first, end; // numbers of a unit that change
+    int alpha;      // they become 0
 
     const uint8_t *map; // NULL: all is replaced
     int x0, y0, width, height; // of the area, px
@@ -65,10 +66,10 @@ replace_kernel(const __grid_constant__ replacing a)
     const int share = share_of(a, y, x);
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        if (k >= a.written || !share)
-            break;
-        const int v = (load_number<B>(unit + k * B) * (255 - share) +
-                       load_number<B>(other + k * B) * share + 127) / 255;
+        if (k < a.first || k >= a.end || !share)
+            continue;
+        const int c = a.alpha ? 0 : load_number<B>(other + k * B);
+        const int v = (load_number<B>(unit + k * B) * (255 - share) + c * share + 127) / 255;
         unit[k * B] = (uint8_t) (B == 1 ? v : v & 0xc0);
         if (B == 2)
             unit[k * B + 1] = (uint8_t) (v >> 8);
@@ -122,7 +123,9 @@ extern "C" void sam_replace_cuda(struct sam_queue *q, const struct sam_replace *
             continue;
         a.data = (uint8_t *) f->plane[i], a.stride = f->stride[i];
         a.other = p->other.plane[i], a.other_stride = p->other.stride[i];
-        a.written = has_fourth ? 3 : a.is.numbers;
+        a.alpha = p->alpha;
+        a.first = p->alpha ? 3 : 0;
+        a.end = has_fourth && !p->alpha ? 3 : a.is.numbers;
         a.map = map;
         a.x0 = c ? c->x : 0, a.y0 = c ? c->y : 0;
         a.width = c ? c->width : f->width, a.height = c ? c->height : f->height;

@@ -139,6 +139,7 @@ void sam_op_replace(struct sam_queue *q, const struct sam_replace *p)
     const struct arg args[] = {
         NUMBER(frame.format), NUMBER(frame.width), NUMBER(frame.height), NUMBER(frame.on_device),
         NUMBER(other.format), NUMBER(other.width), NUMBER(other.height), NUMBER(other.on_device),
+        NUMBER(alpha),
         { .name = "cover.x", .number = c->x }, { .name = "cover.y", .number = c->y },
         { .name = "cover.width", .number = c->width },
         { .name = "cover.height", .number = c->height },
@@ -153,5 +154,7 @@ void sam_op_replace(struct sam_queue *q, const struct sam_replace *p)
     require(!p->cover || (c->x >= 0 && c->width >= 1 && c->x <= f->width - c->width));
     require(!p->cover || (c->y >= 0 && c->height >= 1 && c->y <= f->height - c->height));
     require(!p->cover || (c->map && c->stride >= c->width));
+    require(!p->alpha || p->cover);
+    require(!p->alpha || f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA);
     q->ops->replace(q, p);
 }

@@ -110,6 +110,9 @@ int sam_blur_numbers(const struct sam_blur *p);
 struct sam_replace {
     struct sam_frame frame, other;
     const struct sam_cover *cover; // NULL: none
+    // Non-zero: of RGBA and BGRA, with a cover, the fourth byte alone changes, and c is 0; the
+    // other frame is not looked at.
+    int alpha;
 };
 
 // What fronts ask of a patch.

@@ -133,7 +133,7 @@ static int warm_up(sam_painter *p, struct sam_error *error)
             f, &(struct sam_cover) { .width = 2, .height = 2, .map = (const uint8_t[4]) { 1 },
                                      .stride = 2, .cell = SAM_MIN_CELL },
             { memory + 256, SAM_I32, 1, 1, 1, 16 } });
-        sam_op_replace(&p->queue, &(struct sam_replace) { f, f, NULL });
+        sam_op_replace(&p->queue, &(struct sam_replace) { f, f, NULL, 0 });
     }
     const int status = sam_queue_finish(&p->queue, error);
     sam_queue_free(&p->queue, memory);
@@ -356,7 +356,7 @@ int sam_painter_keep(sam_painter *p, int number, const struct sam_frame *frame,
     if (!p->queue.status && !(status = sam_frame_take(&own, &p->queue, frame, error)))
         status = make_kept(p, k, &own, error);
     if (!status && !p->queue.status && !own.on_device == !k->frame.on_device)
-        sam_op_replace(&p->queue, &(struct sam_replace) { k->frame, own, NULL });
+        sam_op_replace(&p->queue, &(struct sam_replace) { k->frame, own, NULL, 0 });
     else if (!status && !p->queue.status)
         upload_planes(&p->queue, &k->frame, &own);
     if (!status)
@@ -410,7 +410,34 @@ int sam_painter_show(sam_painter *p, int number, const struct sam_frame *frame,
         status = take_cover(p, &area, &own, cover, error);
     if (!status && !p->queue.status)
         sam_op_replace(&p->queue,
-                       &(struct sam_replace) { own, k->frame, cover ? &area : NULL });
+                       &(struct sam_replace) { own, k->frame, cover ? &area : NULL, 0 });
+    if (!status)
+        status = finish(p, error);
+    sam_queue_leave(&p->queue);
+    return status;
+}
+
+int sam_painter_clear(sam_painter *p, const struct sam_frame *frame, const struct sam_cover *cover,
+                      struct sam_error *error)
+{
+    struct sam_frame own;
+    struct sam_cover area;
+    int status;
+
+    if ((status = check_open(p, error)))
+        return status;
+    if (!cover)
+        return sam_fail(error, SAM_EINVAL, "cover is NULL");
+    sam_queue_enter(&p->queue);
+    if (!p->queue.status && !(status = take_frame(p, &own, frame, error)) &&
+        own.format != SAM_PIXEL_RGBA && own.format != SAM_PIXEL_BGRA)
+        status = sam_fail(error, SAM_EINVAL,
+                          "frame: pixel format %d has no alpha, expected %d or %d", own.format,
+                          SAM_PIXEL_RGBA, SAM_PIXEL_BGRA);
+    if (!status && !p->queue.status)
+        status = take_cover(p, &area, &own, cover, error);
+    if (!status && !p->queue.status)
+        sam_op_replace(&p->queue, &(struct sam_replace) { own, own, &area, 1 });
     if (!status)
         status = finish(p, error);
     sam_queue_leave(&p->queue);

@@ -424,6 +424,8 @@ change_on_gpu (GstSamHide * self, const GstSamEffect * effect, gboolean is_soft,
   cover.height = a->h;
   cover.map = c->map + (gsize) a->y * c->width + a->x;
   cover.stride = c->width;
+  if (effect->kind == GST_SAM_EFFECT_TRANSPARENT)
+    return gst_sam_painter_clear_on_gpu (gpu, &cover, buf, info, why);
   if (is_soft || effect->kind == GST_SAM_EFFECT_PICTURE)
     return show_ground (self, effect, &cover, buf, info, gpu, why);
   cover.cell = effect->cell;

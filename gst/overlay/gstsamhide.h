@@ -67,8 +67,7 @@ gboolean gst_sam_hide_frame (GstSamHide * self, const GstSamHideStyle * style,
     GstBuffer * buf, const GstVideoInfo * info, GstClockTime time,
     GstSamReport * report, GstSamPaint * paint, gchar ** why);
 
-/* The same where the frame is, with a painter that is open there. The style
- * must be one of gst_sam_hide_style_paints(). */
+/* The same where the frame is, with a painter that is open there. */
 gboolean gst_sam_hide_frame_on_gpu (GstSamHide * self,
     const GstSamHideStyle * style, GstBuffer * buf, const GstVideoInfo * info,
     GstClockTime time, GstSamReport * report, GstSamPainter * gpu,

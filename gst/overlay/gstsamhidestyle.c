@@ -408,14 +408,6 @@ gst_sam_hide_style_draws (const GstSamHideStyle * self)
       self->mode == GST_SAM_OVERLAY_MODE_COMPOSITION;
 }
 
-gboolean
-gst_sam_hide_style_paints (const GstSamHideStyle * self)
-{
-  return !gst_sam_hide_style_draws (self) &&
-      (self->mode != GST_SAM_OVERLAY_MODE_CUT_OUT ||
-      self->ground != GST_SAM_OVERLAY_GROUND_TRANSPARENT);
-}
-
 void
 gst_sam_hide_style_copy (GstSamHideStyle * to, const GstSamHideStyle * from)
 {

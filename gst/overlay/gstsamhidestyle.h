@@ -131,9 +131,6 @@ void gst_sam_hide_style_get (const GstSamHideStyle * self, guint id,
 /* Whether masks are drawn, and nothing is hidden. */
 gboolean gst_sam_hide_style_draws (const GstSamHideStyle * self);
 
-/* Whether a painter can hide it: alpha stays as it is. */
-gboolean gst_sam_hide_style_paints (const GstSamHideStyle * self);
-
 /* Copy what a frame needs; @to holds a reference of the selection. Texts are
  * not copied. */
 void gst_sam_hide_style_copy (GstSamHideStyle * to,

@@ -19,7 +19,7 @@
  * GstVideoOverlayCompositionMeta where downstream takes it, and the sink draws
  * them; else they are drawn as with mode=blend.
  *
- * Other modes change what the masks cover, on the GPU unless alpha is changed.
+ * Other modes change what the masks cover, on the GPU where frames are there.
  * They blur objects, turn them into squares,
  * paint them over, or cut them, or all else, out. Masks of an earlier frame
  * grow by the motion that was seen, and the last place of a lost object stays
@@ -283,11 +283,6 @@ gst_sam_overlay_set_caps (GstBaseTransform * base, GstCaps * in, GstCaps * out)
   gst_sam_attach_set_info (&self->attach, &info);
   if (!self->attaches)
     gst_sam_caps_tell (GST_ELEMENT (self), in);
-  if (gst_sam_caps_is_cuda (in) && !gst_sam_hide_style_draws (&self->hiding) &&
-      !gst_sam_hide_style_paints (&self->hiding))
-    gst_sam_caps_tell_once (GST_ELEMENT (self), "memory:CUDAMemory", "Frames "
-        "in memory:CUDAMemory are copied to system memory and back: the GPU "
-        "does all but mode=cut-out ground=transparent.");
   return TRUE;
 }
 
@@ -483,8 +478,7 @@ hide (GstSamOverlay * self, GstBuffer * buf, const GstSamHideStyle * style)
   gchar *why = NULL;
   gboolean on_gpu, ok;
 
-  on_gpu = gst_sam_hide_style_paints (style) &&
-      gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info, &why);
+  on_gpu = gst_sam_painter_open_on_gpu (&self->gpu, buf, &self->info, &why);
   warn (self, why);
   why = NULL;
   ok = on_gpu ? gst_sam_hide_frame_on_gpu (&self->hide, style, buf,

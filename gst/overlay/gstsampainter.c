@@ -200,6 +200,23 @@ gst_sam_painter_show_on_gpu (GstSamPainter * self, GstSamKept kept,
   return end (self, status, &error, why);
 }
 
+gboolean
+gst_sam_painter_clear_on_gpu (GstSamPainter * self,
+    const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
+    gchar ** why)
+{
+  struct sam_error error;
+  struct sam_frame view;
+  GstVideoFrame frame;
+  int status;
+
+  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
+    return FALSE;
+  status = sam_painter_clear (self->painter, &view, cover, &error);
+  gst_video_frame_unmap (&frame);
+  return end (self, status, &error, why);
+}
+
 static gboolean
 keep (GstSamPainter * self, GstSamKept kept, const struct sam_frame *view,
     gchar ** why)

@@ -61,6 +61,11 @@ gboolean gst_sam_painter_show_on_gpu (GstSamPainter * self, GstSamKept kept,
     const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
     gchar ** why);
 
+/* The same of a frame that becomes transparent by the shares of a cover. */
+gboolean gst_sam_painter_clear_on_gpu (GstSamPainter * self,
+    const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
+    gchar ** why);
+
 /* Keep such a frame, or one in system memory, on the GPU: self->has tells it
  * until the painter is closed. Errors likewise. */
 gboolean gst_sam_painter_keep_on_gpu (GstSamPainter * self, GstSamKept kept,

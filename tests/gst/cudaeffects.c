@@ -33,6 +33,8 @@ static const gchar *const effects[] = {
   "samoverlay mode=blur privacy=true",
   "samoverlay mode=blur unmasked-frames=hold hold=0",
   "samoverlay mode=cut-out ground=picture",
+  "samoverlay mode=cut-out ground=transparent",
+  "samoverlay mode=cut-out ground=transparent keep=outside",
   "samoverlay mode=cut-out ground=picture keep=outside privacy=true",
 };
 
@@ -203,6 +205,8 @@ GST_START_TEST (test_effects)
   GstBus *bus;
   CudaRig rig;
 
+  if (strstr (effect, "transparent") && format != GST_VIDEO_FORMAT_RGBA)
+    return;                     /* the others have no alpha */
   write_ground ();
   cuda_rig_open (&rig, format, 97, 66, SEED + __i__);
   bus = rig_restyle (&rig, effect);

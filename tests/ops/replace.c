@@ -35,15 +35,16 @@ static int load(const struct wanted *a, const uint8_t *at)
     return a->bytes == 2 ? at[0] + 256 * at[1] : at[0];
 }
 
-static void mix_units(const struct wanted *a, bool fourth_stays)
+// Numbers `from` to `to` - 1 of each unit; without another frame they go to 0.
+static void mix_units(const struct wanted *a, int from, int to)
 {
     for (int i = 0; i < a->rows * a->units; i++) {
         const int share = (int) floor(a->share[i] + 0.5), y = i / a->units, x = i % a->units;
-        for (int k = 0; share && k < a->n - fourth_stays; k++) {
+        for (int k = from; share && k < to; k++) {
             const size_t at = (size_t) (x * a->n + k) * a->bytes;
             uint8_t *own = a->data + (size_t) y * a->stride + at;
-            const double mixed = load(a, own) * (255.0 - share) +
-                                 load(a, a->other + (size_t) y * a->other_stride + at) * share;
+            const int new = a->other ? load(a, a->other + (size_t) y * a->other_stride + at) : 0;
+            const double mixed = load(a, own) * (255.0 - share) + new * share;
             const int v = (int) floor((mixed + 127.25) / 255);
             own[0] = (uint8_t) (a->bytes == 2 ? v % 256 / 64 * 64 : v);
             if (a->bytes == 2)
@@ -53,7 +54,7 @@ static void mix_units(const struct wanted *a, bool fourth_stays)
 }
 
 static void expect_plane(const struct scene *s, const struct scene *other,
-                         const struct sam_cover *c, int plane)
+                         const struct sam_cover *c, bool alpha, int plane)
 {
     static const int numbers[][2] = {
         // of a unit, by format
@@ -80,7 +81,8 @@ static void expect_plane(const struct scene *s, const struct scene *other,
     }
     a.share = calloc((size_t) a.units * a.rows, sizeof(*a.share));
     give_shares(&a, f, c);
-    mix_units(&a, has_fourth(f));
+    a.other = alpha ? NULL : a.other;
+    mix_units(&a, alpha ? 3 : 0, has_fourth(f) && !alpha ? 3 : a.n);
     free(a.share);
 }
 
@@ -111,30 +113,34 @@ static void draw_cover(struct check *t, const struct scene *s, struct sam_cover 
 }
 
 static void replace(struct check *t, const struct scene *s, const struct scene *other,
-                    const struct sam_cover *cover, int side)
+                    const struct sam_cover *cover, bool alpha, int side)
 {
     sam_op_replace(&t->queue[side],
-                   &(struct sam_replace) { frame_on(t, s, side), frame_on(t, other, side), cover });
+                   &(struct sam_replace) { frame_on(t, s, side), frame_on(t, other, side), cover,
+                                           alpha });
 }
 
-static void run(struct check *t, int format, int width, int height, bool whole)
+enum kind { COVERED, ALPHA, WHOLE };
+
+static void run(struct check *t, int format, int width, int height, enum kind kind)
 {
     struct scene *s = calloc(2, sizeof(*s)), *other = s + 1;
+    const bool alpha = kind == ALPHA;
     draw_frame(t, s, formats[format].format, width, height);
     draw_frame(t, other, formats[format].format, width, height);
     uint8_t *map = malloc(((size_t) width + 5) * (size_t) height);
-    struct sam_cover own = SAM_COVER_INIT, *cover = whole ? NULL : &own;
+    struct sam_cover own = SAM_COVER_INIT, *cover = kind == WHOLE ? NULL : &own;
     draw_cover(t, s, &own, map);
     if (!t->bench) {
         keep_planes(t, s);
         for (int i = 0; i < 3; i++)
             if (s->plane[i]->host[CHECK_REF].data)
-                expect_plane(s, other, cover, i);
+                expect_plane(s, other, cover, alpha, i);
     }
     check_each_side(t, side)
-        replace(t, s, other, cover, side);
+        replace(t, s, other, cover, alpha, side);
     check_bytes(t, (double) sam_tensor_bytes(&s->plane[0]->on[0]))
-        replace(t, s, other, cover, CHECK_NEW);
+        replace(t, s, other, cover, alpha, CHECK_NEW);
     if (!t->bench) {
         compare_to_wanted(t, s);
         compare_planes(t, s);
@@ -151,13 +157,16 @@ static void check_replace(struct check *t)
                                     { 131, 67 }, { 300, 35 }, { 19, 310 } };
     enum { NUM_SIZES = sizeof(sizes) / sizeof(*sizes) };
     for (int f = 0; f < NUM_FORMATS; f++) {
+        const bool has_alpha =
+            formats[f].format == SAM_PIXEL_RGBA || formats[f].format == SAM_PIXEL_BGRA;
         for (int i = 0; i < NUM_SIZES; i++)
             for (int again = 0; again < 4; again++)
                 if (check_case(t, "replace_%s_%dx%d_%d", formats[f].name, sizes[i][0], sizes[i][1],
                                again))
-                    run(t, f, sizes[i][0], sizes[i][1], again == 3);
+                    run(t, f, sizes[i][0], sizes[i][1],
+                        again == 3 ? WHOLE : again == 2 && has_alpha ? ALPHA : COVERED);
         if (check_speed(t, "replace_%s_1920x1080", formats[f].name))
-            run(t, f, 1920, 1080, false);
+            run(t, f, 1920, 1080, COVERED);
     }
 }
 
@@ -176,7 +185,7 @@ static struct sam_replace valid_replace(void)
     a_cover = (struct sam_cover) {
         .x = 1, .y = 2, .width = 6, .height = 3, .map = bytes, .stride = 6
     };
-    return (struct sam_replace) { frame, frame, &a_cover };
+    return (struct sam_replace) { frame, frame, &a_cover, 0 };
 }
 
 static void fronts_replace(void)
@@ -195,6 +204,11 @@ static void fronts_replace(void)
     REFUSES(replace, a_cover.y = -1, "y");
     REFUSES(replace, a_cover.map = NULL, "map");
     REFUSES(replace, a_cover.stride = 5, "stride");
+    REFUSES(replace, p->alpha = 1, "SAM_PIXEL_RGBA");
+    TAKES(replace, p->frame.format = p->other.format = SAM_PIXEL_BGRA;
+          p->frame.stride[0] = p->other.stride[0] = 28; p->alpha = 1);
+    REFUSES(replace, p->frame.format = p->other.format = SAM_PIXEL_BGRA; p->cover = NULL;
+            p->frame.stride[0] = p->other.stride[0] = 28; p->alpha = 1, "cover");
 }
 
 // ---- faults
@@ -227,6 +241,7 @@ CHANGED_REPLACE(mixes_the_fourth, change_format(&r, SAM_PIXEL_RGBA, SAM_PIXEL_YU
 CHANGED_REPLACE(forgets_chroma, change_format(&r, SAM_PIXEL_NV12, SAM_PIXEL_GRAY8))
 CHANGED_REPLACE(forgets_depth, change_format(&r, SAM_PIXEL_P010, SAM_PIXEL_NV12))
 CHANGED_REPLACE(keeps_the_frame, r.other = r.frame)
+CHANGED_REPLACE(forgets_alpha, r.alpha = 0)
 
 // Half of what is there already.
 static void replace_twice(struct sam_queue *q, const struct sam_replace *p)
@@ -241,6 +256,7 @@ static const struct mutant mutants[] = {
     MUTANT(replace, of_the_frames_stride), MUTANT(replace, mixes_the_fourth),
     MUTANT(replace, forgets_chroma),       MUTANT(replace, forgets_depth),
     MUTANT(replace, keeps_the_frame),      MUTANT(replace, twice),
+    MUTANT(replace, forgets_alpha),
 };
 
 CUDA_FAULT("replace.cu", "row = «min(y, a.bottom) => y» - a.y0")
@@ -257,8 +273,10 @@ CUDA_FAULT("replace.cu", "«column >= a.columns => false»)")
 CUDA_FAULT("replace.cu", "k < «N * B => N»; k++)")
 CUDA_FAULT("replace.cu", "* share + «127 => 0») / 255")
 CUDA_FAULT("replace.cu", "«!share => false»)")
+CUDA_FAULT("replace.cu", "if («k < a.first => false» ||")
+CUDA_FAULT("replace.cu", "c = «a.alpha => false» ?")
 CUDA_FAULT("replace.cu", "v : «v & 0xc0 => v»);")
-CUDA_FAULT("replace.cu", "= «has_fourth ? 3 : a.is.numbers => a.is.numbers»;")
+CUDA_FAULT("replace.cu", "= «has_fourth && !p->alpha ? 3 : a.is.numbers => a.is.numbers»;")
 CUDA_FAULT("replace.cu", "a.other + (size_t) y * «a.other_stride => a.stride» + x")
 
 TEST(replace);

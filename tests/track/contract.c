@@ -86,6 +86,7 @@ static void check_null(sam_tracker *t)
     refused("painter is NULL", sam_painter_cover(NULL, scene_draw(&s, 0), NULL, &error));
     refused("painter is NULL", sam_painter_keep(NULL, 1, scene_draw(&s, 0), &error));
     refused("painter is NULL", sam_painter_show(NULL, 1, scene_draw(&s, 0), NULL, &error));
+    refused("painter is NULL", sam_painter_clear(NULL, scene_draw(&s, 0), NULL, &error));
     refused("painter is NULL", sam_painter_look(NULL, scene_draw(&s, 0), 1, 1, NULL, &error));
     expect(!painter, "a failed open leaves a painter");
     sam_tracker_close(NULL);

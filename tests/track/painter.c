@@ -190,6 +190,11 @@ static void check_kept_refusals(sam_painter *p)
     fails(SAM_EINVAL, "cover: map is", sam_painter_show(p, 2, &frame, &cover, &error));
     fails(SAM_EINVAL, "pixel format 99", sam_painter_keep(p, 2, &odd, &error));
     fails(SAM_ENOTFOUND, "no frame was kept", sam_painter_show(p, 2, &frame, NULL, &error));
+    odd.format = SAM_PIXEL_NV12, odd.plane[1] = pixels, odd.stride[1] = STRIDE;
+    fails(SAM_EINVAL, "pixel format 5 has no alpha, expected 2 or 3",
+          sam_painter_clear(p, &odd, &cover, &error));
+    fails(SAM_EINVAL, "cover is NULL", sam_painter_clear(p, &frame, NULL, &error));
+    fails(SAM_EINVAL, "cover: map is", sam_painter_clear(p, &frame, &cover, &error));
     fails(SAM_EINVAL, "0 x 1 samples, expected 1 to 1024 each way",
           sam_painter_look(p, &frame, 0, 1, &sample, &error));
     fails(SAM_EINVAL, "1 x 1025 samples", sam_painter_look(p, &frame, 1, 1025, &sample, &error));
@@ -223,6 +228,25 @@ static void check_kept(sam_painter *p)
         expect(pixels[i] == (i / STRIDE == 3 && i % STRIDE / 4 == 4 && i % STRIDE % 4 < 3 ? 120
                                                                                           : 100),
                "byte %d is %d", i, pixels[i]);
+}
+
+// 51 of 255, a fifth, of the alpha of one pixel: of 100 are left 80.
+static void check_clear(sam_painter *p)
+{
+    static const uint8_t share = 51;
+    uint8_t pixels[STRIDE * H];
+    const struct sam_frame frame = padded_frame(pixels);
+    struct sam_cover cover = SAM_COVER_INIT;
+    struct sam_error error = { "" };
+
+    memset(pixels, 100, sizeof(pixels));
+    cover.x = 4, cover.y = 3;
+    cover.width = cover.height = cover.stride = 1;
+    cover.map = &share;
+    expect(!sam_painter_clear(p, &frame, &cover, &error), "%s", error.text);
+    for (int i = 0; i < STRIDE * H; i++)
+        expect(pixels[i] == (i == 3 * STRIDE + 4 * 4 + 3 ? 80 : 100), "byte %d is %d", i,
+               pixels[i]);
 }
 
 // Three columns of six are 1, 3 and 5, two rows of four 1 and 3.
@@ -309,6 +333,7 @@ static void check_backend(enum sam_backend backend)
     check_cover(p);
     check_wide_cover(p);
     check_kept(p);
+    check_clear(p);
     check_look(p);
     sam_painter_close(&p);
     expect(!p, "closed, but not NULL");

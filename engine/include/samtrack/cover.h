@@ -57,6 +57,11 @@ SAM_API int sam_painter_keep(sam_painter *p, int number, const struct sam_frame 
 SAM_API int sam_painter_show(sam_painter *p, int number, const struct sam_frame *frame,
                              const struct sam_cover *cover, struct sam_error *error);
 
+// Have RGBA or BGRA frames transparent where a cover's map says so, whose bytes are 255ths that
+// alpha loses. Memory and errors as in sam_painter_show(); SAM_EINVAL also of other formats.
+SAM_API int sam_painter_clear(sam_painter *p, const struct sam_frame *frame,
+                              const struct sam_cover *cover, struct sam_error *error);
+
 // Read samples of a frame, columns * rows bytes: luma, or green of RGB, the upper 8 bits of numbers
 // of more, at the pixels ((2 x + 1) width / (2 columns), (2 y + 1) height / (2 rows)). From a GPU's
 // memory the rows that they are in are copied. The painter keeps room for these.

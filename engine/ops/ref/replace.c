@@ -36,10 +36,14 @@ static int share_of(const struct plane *a, int y, int x)
             byte_of(c, bottom, right) + 2) / 4;
 }
 
-static void mix_number(uint8_t *at, const uint8_t *other, int share, bool is_deep)
+static int load_number(const uint8_t *at, bool is_deep)
 {
-    const int own = is_deep ? at[0] | at[1] << 8 : at[0];
-    const int new = is_deep ? other[0] | other[1] << 8 : other[0];
+    return is_deep ? at[0] | at[1] << 8 : at[0];
+}
+
+static void mix_number(uint8_t *at, int new, int share, bool is_deep)
+{
+    const int own = load_number(at, is_deep);
     const int mixed = (own * (255 - share) + new * share + 127) / 255;
     at[0] = (uint8_t) (is_deep ? mixed & 0xc0 : mixed);
     if (is_deep)
@@ -50,14 +54,16 @@ static void replace_row(const struct plane *a, int y)
 {
     const enum sam_pixel_format format = a->p->frame.format;
     const bool is_deep = format == SAM_PIXEL_P010;
-    const int written =
-        a->is.numbers - (format == SAM_PIXEL_RGBA || format == SAM_PIXEL_BGRA ? 1 : 0);
+    const bool has_fourth = format == SAM_PIXEL_RGBA || format == SAM_PIXEL_BGRA;
+    const int first = a->p->alpha ? 3 : 0;
+    const int end = has_fourth && !a->p->alpha ? 3 : a->is.numbers;
     for (int x = 0; x < a->is.units; x++) {
         const int share = share_of(a, y, x);
-        for (int k = 0; k < written && share; k++) {
+        for (int k = first; k < end && share; k++) {
             const size_t at = ((size_t) x * a->is.numbers + k) * (is_deep ? 2 : 1);
+            const uint8_t *other = a->other + (size_t) y * a->other_stride + at;
             mix_number(a->data + (size_t) y * a->stride + at,
-                       a->other + (size_t) y * a->other_stride + at, share, is_deep);
+                       a->p->alpha ? 0 : load_number(other, is_deep), share, is_deep);
         }
     }
 }
