@@ -25,7 +25,7 @@ typedef void sam_shade_windows(const uint8_t *label, const uint8_t *near, int pi
 typedef int sam_find_runs(const uint8_t *row, int n, uint16_t *end);
 
 // Colours of n pixels, up to SAM_WINDOWS of them, by their label and the lower 4 bits of their
-// shade. SAM_WINDOWS of both are read.
+// shade. SAM_WINDOWS + SAM_SHADES of both are read.
 typedef void sam_find_shades(const uint8_t *label, const uint8_t *shade, int n,
                              const uint32_t (*table)[SAM_SHADES], uint32_t *out);
 

@@ -405,7 +405,7 @@ static void colour_beyond(struct band *b, const uint8_t *label, const uint8_t sh
 static void colour_soft(struct band *b, const uint8_t *label, const uint8_t *near, int n,
                         uint32_t *out)
 {
-    uint8_t shade[SAM_WINDOWS];
+    uint8_t shade[SAM_WINDOWS + SAM_SHADES] = { 0 };
     for (int x = 0; x < n; x += SAM_WINDOWS) {
         const int end = min_int(n - x, SAM_WINDOWS);
         b->p->cpu->shade_windows(label + x, near + x, b->p->pitch, b->p->bare, shade);
