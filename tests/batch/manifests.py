@@ -146,7 +146,9 @@ def run_pod(container):
                 subprocess.run(['sleep', '0.05'], check=True)
             sys.exit(f'FAILED: {text} is not in {said.read_text() if said.exists() else None}')
 
-        pod = subprocess.Popen([*container['command'], script], env=dict(os.environ, PATH=f'{folder}/bin:{os.environ["PATH"]}'), start_new_session=True)
+        # A shell cannot catch a signal that was ignored when it began, as under nohup.
+        pod = subprocess.Popen([*container['command'], script], env=dict(os.environ, PATH=f'{folder}/bin:{os.environ["PATH"]}'), start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
         try:
             wait_for(f'--config {conf} --address 0.0.0.0')
             subprocess.run(['sleep', '0.5'], check=True)
