@@ -102,7 +102,8 @@ def check_run(folder):
     names = {line for line in called if line in known}
     others = {'seed mutants', 'refine mutants', 'detect sam3 mutants', 'detect dino mutants', 'detect words mutants',
               'guarded selftest', 'tile mutants', 'attention tile mutants', 'recall tile mutants'}
-    expect('the tests that plant faults', others | {'ops selftest linear'} < names, done)
+    unoptimized = set() if 'recall tile mutants' in known else {'recall tile mutants'}  # as tools/coverage.sh builds
+    expect('the tests that plant faults', others - unoptimized | {'ops selftest linear'} < names, done)
     expect('no other test', all(name.startswith('ops selftest ') for name in names - others), done)
     done = run(ROOT / 'tests/faults.py', folder / 'nowhere')
     expect('no build', done.returncode == 2 and 'no build.ninja' in done.stderr and done.stderr.count('\n') == 1, done)
