@@ -116,6 +116,15 @@ async def judge_others(tab, program, judge, kind):
     await tab.wait_for('document.body.dataset.state === "live"', 60)
 
 
+async def check_picture(tab):
+    """It has the width of an upright phone, and nearly the height of one on its side."""
+    for width, height, least in ((320, 640, 290), (390, 844, 360), (768, 1024, 720), (844, 390, 600)):
+        await tab.resize(width, height, mobile=True)
+        await tab.wait_for('document.documentElement.scrollWidth <= innerWidth')
+        across, down = await tab.run('(({ width, height }) => [width, height])(document.getElementById("stage").getBoundingClientRect())')
+        check(across >= least and abs(across / down - 16 / 9) < 0.2, f'the picture is {across} x {down} px on a screen of {width} x {height}')
+
+
 async def judge_states(program, judge, dark):
     kind = 'dark' if dark else 'light'
     async with chromium.Tab(1280, 860, dark=dark) as tab:
@@ -133,6 +142,7 @@ async def judge_states(program, judge, dark):
         await tab.run('document.getElementById("save-form").requestSubmit()')
         await tab.wait_for('document.querySelectorAll("#save-list li").length', SLOW)
         await judge.look(tab, f'full-{kind}')
+        await check_picture(tab)
         await tab.resize(320, 640, mobile=True)
         await tab.wait_for('document.documentElement.scrollWidth <= 320')
         await tab.run('document.querySelector("#draw [value=zone]").click()')
