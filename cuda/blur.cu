@@ -7,7 +7,7 @@
 // means from the cache. Needs: nothing, since all of a frame is read and written by bytes.
 #include <type_traits>
 
-#include "view.cuh"
+#include "units.cuh"
 
 enum {
     MEAN_THREADS = 128,
@@ -27,19 +27,6 @@ struct blurring {
     int x0, y0, width, height; // of the area, px
     int x, y, columns;         // units of the area: the first, and those of a row
 };
-
-// A number of B bytes; P010's may begin anywhere.
-template <int B> static __device__ int load_number(const uint8_t *at)
-{
-    return B == 1 ? at[0] : at[0] | at[1] << 8;
-}
-
-template <int B> static __device__ void store_number(uint8_t *at, int v)
-{
-    at[0] = (uint8_t) (B == 1 ? v : v & 0xc0);
-    if (B == 2)
-        at[1] = (uint8_t) (v >> 8);
-}
 
 // N: numbers of a unit.
 template <int B, int N>
@@ -147,40 +134,26 @@ blur_kernel(const __grid_constant__ blurring a)
         write_flat<B, N>(a, y, x, unit);
 }
 
-template <int B, int N> static void launch(struct sam_queue *q, const blurring &a)
-{
-    const int rows = (a.y0 + a.height - 1) / a.is.unit_height + 1 - a.y;
-    SAM_LAUNCH((mean_kernel<B, N>), dim3(a.is.columns, a.is.lines), MEAN_THREADS, 0, q, a);
-    SAM_LAUNCH((blur_kernel<B, N>), dim3(blocks_for(a.columns, BLUR_THREADS), rows), BLUR_THREADS,
-               0, q, a);
-    sam_cuda_launched(q, "blur");
-}
+struct blur_launch {
+    struct sam_queue *q;
+    const blurring &a;
 
-static void blur_plane(struct sam_queue *q, enum sam_pixel_format format, const blurring &a)
-{
-    if (format == SAM_PIXEL_P010 && a.is.numbers == 1)
-        launch<2, 1>(q, a);
-    else if (format == SAM_PIXEL_P010)
-        launch<2, 2>(q, a);
-    else if (a.is.numbers == 1)
-        launch<1, 1>(q, a);
-    else if (a.is.numbers == 2)
-        launch<1, 2>(q, a);
-    else if (a.is.numbers == 3)
-        launch<1, 3>(q, a);
-    else
-        launch<1, 4>(q, a);
-}
+    template <int B, int N> void of() const
+    {
+        const int rows = (a.y0 + a.height - 1) / a.is.unit_height + 1 - a.y;
+        SAM_LAUNCH((mean_kernel<B, N>), dim3(a.is.columns, a.is.lines), MEAN_THREADS, 0, q, a);
+        SAM_LAUNCH((blur_kernel<B, N>), dim3(blocks_for(a.columns, BLUR_THREADS), rows),
+                   BLUR_THREADS, 0, q, a);
+        sam_cuda_launched(q, "blur");
+    }
+};
 
 extern "C" void sam_blur_cuda(struct sam_queue *q, const struct sam_blur *p)
 {
     const struct sam_frame *f = &p->frame;
     const struct sam_cover *c = p->cover;
     const bool has_fourth = f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA;
-    uint8_t *map = (uint8_t *) sam_cuda_room(q, (size_t) c->width * c->height);
-    if (!map)
-        return;
-    sam_cuda_upload_rows(q, map, c->map, c->stride, c->width, c->height);
+    const uint8_t *map = take_map(q, c);
     for (int i = 0; i < 3 && !q->status; i++) {
         blurring a = { (uint8_t *) f->plane[i], f->stride[i], sam_blur_plane(p, i) };
         if (!a.is.units)
@@ -192,6 +165,6 @@ extern "C" void sam_blur_cuda(struct sam_queue *q, const struct sam_blur *p)
         a.x0 = c->x, a.y0 = c->y, a.width = c->width, a.height = c->height;
         a.x = c->x / a.is.unit_width, a.y = c->y / a.is.unit_height;
         a.columns = (c->x + c->width - 1) / a.is.unit_width + 1 - a.x;
-        blur_plane(q, f->format, a);
+        launch_for(f->format, a.is.numbers, blur_launch { q, a });
     }
 }

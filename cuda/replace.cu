@@ -4,7 +4,7 @@
 // Shape: a thread makes one unit. Traffic: a byte of the cover per pixel; of units with a share
 // both frames read, and one written. Needs: nothing, since all of a frame is read and written by
 // bytes.
-#include "view.cuh"
+#include "units.cuh"
 
 enum { REPLACE_THREADS = 256 };
 
@@ -39,12 +39,6 @@ static __device__ int share_of(const replacing &a, int y, int x)
             byte_of(a, bottom, right) + 2) / 4;
 }
 
-// A number of B bytes; P010's may begin anywhere.
-template <int B> static __device__ int load_number(const uint8_t *at)
-{
-    return B == 1 ? at[0] : at[0] | at[1] << 8;
-}
-
 // N: numbers of a unit.
 template <int B, int N>
 static __global__ void __launch_bounds__(REPLACE_THREADS)
@@ -70,52 +64,29 @@ replace_kernel(const __grid_constant__ replacing a)
             continue;
         const int c = a.alpha ? 0 : load_number<B>(other + k * B);
         const int v = (load_number<B>(unit + k * B) * (255 - share) + c * share + 127) / 255;
-        unit[k * B] = (uint8_t) (B == 1 ? v : v & 0xc0);
-        if (B == 2)
-            unit[k * B + 1] = (uint8_t) (v >> 8);
+        store_number<B>(unit + k * B, v);
     }
 }
 
-template <int B, int N>
-static void launch(struct sam_queue *q, const replacing &a)
-{
-    const int rows = (a.y0 + a.height - 1) / a.is.unit_height + 1 - a.y;
-    SAM_LAUNCH((replace_kernel<B, N>), dim3(blocks_for(a.columns, REPLACE_THREADS), rows),
-               REPLACE_THREADS, 0, q, a);
-    sam_cuda_launched(q, "replace");
-}
+struct replace_launch {
+    struct sam_queue *q;
+    const replacing &a;
 
-static void replace_plane(struct sam_queue *q, enum sam_pixel_format format, const replacing &a)
-{
-    if (format == SAM_PIXEL_P010 && a.is.numbers == 1)
-        launch<2, 1>(q, a);
-    else if (format == SAM_PIXEL_P010)
-        launch<2, 2>(q, a);
-    else if (a.is.numbers == 1)
-        launch<1, 1>(q, a);
-    else if (a.is.numbers == 2)
-        launch<1, 2>(q, a);
-    else if (a.is.numbers == 3)
-        launch<1, 3>(q, a);
-    else
-        launch<1, 4>(q, a);
-}
-
-// NULL without a cover, or where the queue has failed.
-static const uint8_t *take_map(struct sam_queue *q, const struct sam_cover *c)
-{
-    uint8_t *map = c ? (uint8_t *) sam_cuda_room(q, (size_t) c->width * c->height) : NULL;
-    if (map)
-        sam_cuda_upload_rows(q, map, c->map, c->stride, c->width, c->height);
-    return map;
-}
+    template <int B, int N> void of() const
+    {
+        const int rows = (a.y0 + a.height - 1) / a.is.unit_height + 1 - a.y;
+        SAM_LAUNCH((replace_kernel<B, N>), dim3(blocks_for(a.columns, REPLACE_THREADS), rows),
+                   REPLACE_THREADS, 0, q, a);
+        sam_cuda_launched(q, "replace");
+    }
+};
 
 extern "C" void sam_replace_cuda(struct sam_queue *q, const struct sam_replace *p)
 {
     const struct sam_frame *f = &p->frame;
     const struct sam_cover *c = p->cover;
     const bool has_fourth = f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA;
-    const uint8_t *map = take_map(q, c);
+    const uint8_t *map = c ? take_map(q, c) : NULL;
     for (int i = 0; i < 3 && !q->status; i++) {
         replacing a;
         a.is = sam_frame_units(f, i);
@@ -132,6 +103,6 @@ extern "C" void sam_replace_cuda(struct sam_queue *q, const struct sam_replace *
         a.right = f->width - 1, a.bottom = f->height - 1;
         a.x = a.x0 / a.is.unit_width, a.y = a.y0 / a.is.unit_height;
         a.columns = (a.x0 + a.width - 1) / a.is.unit_width + 1 - a.x;
-        replace_plane(q, f->format, a);
+        launch_for(f->format, a.is.numbers, replace_launch { q, a });
     }
 }

@@ -275,8 +275,8 @@ CUDA_FAULT("blur.cu", "column - a.is.column, 0), «a.is.columns - 1 => a.is.colu
 CUDA_FAULT("blur.cu", "i = t < 0 ? «-1 => 0» :")
 CUDA_FAULT("blur.cu", "j = u < 0 ? «-1 => 0» :")
 CUDA_FAULT("blur.cu", "+ «s / 2 => 0» + s")
-CUDA_FAULT("blur.cu", "v : «v & 0xc0 => v»);")
-CUDA_FAULT("blur.cu", "at[1] << «8 => 0»;")
+CUDA_FAULT("units.cuh", "v : «v & 0xc0 => v»);")
+CUDA_FAULT("units.cuh", "at[1] << «8 => 0»;")
 CUDA_FAULT("blur.cu", "= «has_fourth ? 3 : a.is.numbers => a.is.numbers»;")
 
 TEST(blur);
