@@ -119,19 +119,26 @@ gst_sam_painter_draw (GstSamPainter * self, GstSamDrawing * drawing,
   return status == SAM_OK;
 }
 
+/* A frame while it is mapped on the GPU. */
+typedef struct
+{
+  GstVideoFrame frame;
+  struct sam_frame view;
+  struct sam_error error;       /* of what is done with it */
+} OnGpu;
+
 static gboolean
 map_on_gpu (GstSamPainter * self, GstBuffer * buf, const GstVideoInfo * info,
-    GstMapFlags access, GstVideoFrame * frame, struct sam_frame *view,
-    gchar ** why)
+    GstMapFlags access, OnGpu * on, gchar ** why)
 {
   const GstMapFlags flags = gst_sam_cuda_prepare (buf, self->context, why);
 
-  if (!flags || !gst_sam_frame_map (frame, info, buf,
+  if (!flags || !gst_sam_frame_map (&on->frame, info, buf,
           flags | access, why))
     return FALSE;
   gst_sam_cuda_sync (buf);
-  gst_sam_frame_describe (view, frame);
-  view->on_device = TRUE;
+  gst_sam_frame_describe (&on->view, &on->frame);
+  on->view.on_device = TRUE;
   return TRUE;
 }
 
@@ -139,16 +146,15 @@ gboolean
 gst_sam_painter_draw_on_gpu (GstSamPainter * self, GstSamDrawing * drawing,
     GstBuffer * buf, const GstVideoInfo * info, gchar ** why)
 {
-  struct sam_frame view;
-  GstVideoFrame frame;
   gboolean ok;
+  OnGpu on;
 
   if (!self->painter)           /* it failed at the meta before */
     return FALSE;
-  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
+  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &on, why))
     return FALSE;
-  ok = gst_sam_painter_draw (self, drawing, &view, why);
-  gst_video_frame_unmap (&frame);
+  ok = gst_sam_painter_draw (self, drawing, &on.view, why);
+  gst_video_frame_unmap (&on.frame);
   if (!ok)
     drop (self);
   return ok;
@@ -166,21 +172,23 @@ end (GstSamPainter * self, int status, const struct sam_error *error,
   return FALSE;
 }
 
+static gboolean
+unmap (GstSamPainter * self, OnGpu * on, int status, gchar ** why)
+{
+  gst_video_frame_unmap (&on->frame);
+  return end (self, status, &on->error, why);
+}
+
 gboolean
 gst_sam_painter_cover_on_gpu (GstSamPainter * self,
     const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
     gchar ** why)
 {
-  struct sam_error error;
-  struct sam_frame view;
-  GstVideoFrame frame;
-  int status;
+  OnGpu on;
 
-  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
-    return FALSE;
-  status = sam_painter_cover (self->painter, &view, cover, &error);
-  gst_video_frame_unmap (&frame);
-  return end (self, status, &error, why);
+  return map_on_gpu (self, buf, info, GST_MAP_READWRITE, &on, why) &&
+      unmap (self, &on, sam_painter_cover (self->painter, &on.view, cover,
+          &on.error), why);
 }
 
 gboolean
@@ -188,16 +196,11 @@ gst_sam_painter_show_on_gpu (GstSamPainter * self, GstSamKept kept,
     const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
     gchar ** why)
 {
-  struct sam_error error;
-  struct sam_frame view;
-  GstVideoFrame frame;
-  int status;
+  OnGpu on;
 
-  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
-    return FALSE;
-  status = sam_painter_show (self->painter, kept + 1, &view, cover, &error);
-  gst_video_frame_unmap (&frame);
-  return end (self, status, &error, why);
+  return map_on_gpu (self, buf, info, GST_MAP_READWRITE, &on, why) &&
+      unmap (self, &on, sam_painter_show (self->painter, kept + 1, &on.view,
+          cover, &on.error), why);
 }
 
 gboolean
@@ -205,16 +208,11 @@ gst_sam_painter_clear_on_gpu (GstSamPainter * self,
     const struct sam_cover *cover, GstBuffer * buf, const GstVideoInfo * info,
     gchar ** why)
 {
-  struct sam_error error;
-  struct sam_frame view;
-  GstVideoFrame frame;
-  int status;
+  OnGpu on;
 
-  if (!map_on_gpu (self, buf, info, GST_MAP_READWRITE, &frame, &view, why))
-    return FALSE;
-  status = sam_painter_clear (self->painter, &view, cover, &error);
-  gst_video_frame_unmap (&frame);
-  return end (self, status, &error, why);
+  return map_on_gpu (self, buf, info, GST_MAP_READWRITE, &on, why) &&
+      unmap (self, &on, sam_painter_clear (self->painter, &on.view, cover,
+          &on.error), why);
 }
 
 static gboolean
@@ -232,14 +230,13 @@ gboolean
 gst_sam_painter_keep_on_gpu (GstSamPainter * self, GstSamKept kept,
     GstBuffer * buf, const GstVideoInfo * info, gchar ** why)
 {
-  struct sam_frame view;
-  GstVideoFrame frame;
   gboolean ok;
+  OnGpu on;
 
-  if (!map_on_gpu (self, buf, info, GST_MAP_READ, &frame, &view, why))
+  if (!map_on_gpu (self, buf, info, GST_MAP_READ, &on, why))
     return FALSE;
-  ok = keep (self, kept, &view, why);
-  gst_video_frame_unmap (&frame);
+  ok = keep (self, kept, &on.view, why);
+  gst_video_frame_unmap (&on.frame);
   return ok;
 }
 
@@ -257,15 +254,9 @@ gboolean
 gst_sam_painter_look_on_gpu (GstSamPainter * self, guint8 * sample,
     GstBuffer * buf, const GstVideoInfo * info, gchar ** why)
 {
-  struct sam_error error;
-  struct sam_frame view;
-  GstVideoFrame frame;
-  int status;
+  OnGpu on;
 
-  if (!map_on_gpu (self, buf, info, GST_MAP_READ, &frame, &view, why))
-    return FALSE;
-  status = sam_painter_look (self->painter, &view, GST_SAM_CUT_COLUMNS,
-      GST_SAM_CUT_ROWS, sample, &error);
-  gst_video_frame_unmap (&frame);
-  return end (self, status, &error, why);
+  return map_on_gpu (self, buf, info, GST_MAP_READ, &on, why) &&
+      unmap (self, &on, sam_painter_look (self->painter, &on.view,
+          GST_SAM_CUT_COLUMNS, GST_SAM_CUT_ROWS, sample, &on.error), why);
 }
