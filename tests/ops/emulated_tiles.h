@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tiles of AMX in C, as Intel's manual describes the instructions: for processors without them.
+// The tiles of AMX in C, as Intel's manual describes the instructions: for processors without them. Its loops are functions of
+// their own: in each place that uses a tile they would take a minute to compile.
 // What a program may not do (a tile that is not configured) ends it.
 #ifndef EMULATED_TILES_H
 #define EMULATED_TILES_H
@@ -7,6 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#define TILE_LOOP static __attribute__((noinline, unused)) void
 
 static struct {
     struct sam_tile_config config;
@@ -36,14 +39,14 @@ static inline void sam_tile_zero(int t)
     memset(tiles.data[t], 0, (size_t) tile_rows(t) * SAM_TILE_ROW_BYTES);
 }
 
-static inline void sam_tile_load(int t, const void *from, size_t pitch)
+TILE_LOOP sam_tile_load(int t, const void *from, size_t pitch)
 {
     memset(tiles.data[t], 0, sizeof(tiles.data[t]));
     for (int r = 0; r < tile_rows(t); r++)
         memcpy(tiles.data[t][r], (const char *) from + r * pitch, tiles.config.row_bytes[t]);
 }
 
-static inline void sam_tile_store(int t, void *to, size_t pitch)
+TILE_LOOP sam_tile_store(int t, void *to, size_t pitch)
 {
     for (int r = 0; r < tile_rows(t); r++)
         memcpy((char *) to + r * pitch, tiles.data[t][r], tiles.config.row_bytes[t]);
@@ -70,7 +73,7 @@ static inline void check_shapes(int t, int a, int b)
 }
 
 // Even and odd terms are summed apart, and then added to what was there.
-static inline void sam_tile_add_bf16(int t, int a, int b)
+TILE_LOOP sam_tile_add_bf16(int t, int a, int b)
 {
     check_shapes(t, a, b);
     for (int r = 0; r < tile_rows(t); r++)
@@ -86,7 +89,7 @@ static inline void sam_tile_add_bf16(int t, int a, int b)
         }
 }
 
-static inline void sam_tile_add_int8(int t, int a, int b)
+TILE_LOOP sam_tile_add_int8(int t, int a, int b)
 {
     check_shapes(t, a, b);
     for (int r = 0; r < tile_rows(t); r++)
