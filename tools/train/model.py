@@ -369,6 +369,17 @@ def load(path, config=None):
     return net
 
 
+def at_size(net, side):
+    """The network at another input size: of its parameters themselves, so that what trains one trains the other."""
+    other = build(sized(net.samtrack, side), len(net.memory_attention.layers))
+    other.load_state_dict(net.state_dict())
+    own = dict(net.named_modules())
+    for name, module in other.named_modules():
+        for key, p in own[name].named_parameters(recurse=False):
+            setattr(module, key, p)
+    return other
+
+
 # The steps of tracking. Maps are (objects, channels, h, w); h = image_size / 16.
 
 

@@ -56,6 +56,13 @@ class Refused(Exception):
     """Why training cannot begin, in one sentence."""
 
 
+def sides(text):
+    """Of input sizes, as 448,320."""
+    if not all(part.isdecimal() and int(part) and int(part) % 64 == 0 for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"got {text!r}, wanted multiples of 64, as 448,320")
+    return tuple(map(int, text.split(",")))
+
+
 def arguments():
     here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -76,7 +83,9 @@ def arguments():
     p.add_argument("--targets", type=int, default=2, help="objects tracked per clip")
     p.add_argument("--stills", type=float, default=0.0, help="share of the steps on single frames with outlines")
     p.add_argument("--held", help="comma-separated file names of videos used for validation only")
-    p.add_argument("--size", type=int, default=256, help="input side in px, a multiple of 64; may change with --resume")
+    p.add_argument("--size", type=sides, default=(256,), dest="sizes",
+                   help="input side in px, a multiple of 64; may change with --resume. Several, as 448,320: each step takes one of them, and"
+                   " the first is looked at and exported")
     p.add_argument("--rate", type=float, default=4e-4)
     p.add_argument("--trunk-rate", type=float, default=0.1, help="of a pretrained trunk, as a share of --rate")
     p.add_argument("--watch-minutes", type=float, default=10, help="between two looks at what is kept apart")
@@ -88,6 +97,7 @@ def arguments():
     p.add_argument("--compile", action="store_true", help="compile the image encoder")
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args()
+    args.size = args.sizes[0]
     args.workers = args.workers or (1 if args.device.startswith("cuda") else os.cpu_count() or 1)
     args.grafted = False  # begin_anew() knows better
     args.kind = model.fast_type(args.device)  # chosen once: workers that differ would part
@@ -136,6 +146,7 @@ class Run:
 
     def __init__(self, args, net, rank=0):
         self.args, self.net = args, net.to(args.device).train()
+        self.nets = [net, *(model.at_size(net, side).to(args.device).train() for side in args.sizes[1:])]
         self.average = {k: v.detach().clone() for k, v in net.named_parameters()}
         self.optimizers = optimizers(net, args.rate, args.kind, rank, args.workers, args.trunk_rate)
         self.step, self.seconds, self.warm = 0, 0.0, 0
@@ -212,6 +223,10 @@ class Run:
         frames = dice.choice(lengths[: max(1, math.ceil(len(lengths) * min(1.0, 0.5 + self.part)))])
         corrected = dice.randrange(1, frames) if frames > 2 and dice.random() < 0.2 else None
         return max(1, 4 * batch // frames), frames, dice.choice(("mask", "box", "point")), corrected
+
+    def size(self, step):
+        """Which of the sizes a step takes; alike in all workers, too."""
+        return random.Random(-1 - step).randrange(len(self.nets))
 
     def rate(self):
         """Warm-up, then flat, then a cosine to a twentieth over the last half."""
@@ -352,22 +367,24 @@ class Source:
 
     def __init__(self, args, run, found):
         self.run, self.device = run, args.device
-        self.generator = generator_of(args, found, run.net.image_size, args.device)
+        self.make = maker_of(args, found, args.device)
         self.asked, self.ticket, self.most = collections.deque(), run.step, 2 * args.feeders
         if args.feeders:
-            maker = functools.partial(generator_of, args, found, run.net.image_size, "cpu")
+            maker = functools.partial(maker_of, args, found, "cpu")
             self.feeder = feeder.Feeder(maker, args.feeders, torch.initial_seed() % 2**31)
 
     def next(self):
+        """(Shape, number of its size, clips) of a step."""
         if not self.most:
-            shape = self.run.shape(self.run.step)
-            return shape, self.generator(*shape[:2])
+            shape, size = self.run.shape(self.run.step), self.run.size(self.run.step)
+            return shape, size, self.make(*shape[:2], size)
         while len(self.asked) < self.most:
-            self.asked.append((self.ticket, self.run.shape(self.ticket)))
-            self.feeder.ask(self.ticket, *self.asked[-1][1][:2])
+            shape, size = self.run.shape(self.ticket), self.run.size(self.ticket)
+            self.asked.append((self.ticket, shape, size))
+            self.feeder.ask(self.ticket, *shape[:2], size)
             self.ticket += 1
-        ticket, shape = self.asked.popleft()
-        return shape, self.feeder.take(ticket, self.device)
+        ticket, shape, size = self.asked.popleft()
+        return shape, size, self.feeder.take(ticket, self.device)
 
 
 def train(args, run, source, held, first):
@@ -378,13 +395,13 @@ def train(args, run, source, held, first):
         model.encode = torch.compile(model.encode)
     saved = clock = time.time()
     while run.seconds < 60 * args.minutes:
-        (count, frames, kind, corrected), clips = source.next()
+        (count, frames, kind, corrected), size, clips = source.next()
         made = time.time()
         with model.mixed_precision(args.device, args.kind):
             if frames == 1:
-                cost, ious, seen = losses.stills(net, clips, corrected)
+                cost, ious, seen = losses.stills(run.nets[size], clips, corrected)
             else:
-                cost, ious, seen = losses.follow(net, clips, kind, corrected=corrected)
+                cost, ious, seen = losses.follow(run.nets[size], clips, kind, corrected=corrected)
         run.update(cost)
         now = time.time()
         # A process stopped and continued from outside did not train meanwhile.
@@ -392,7 +409,7 @@ def train(args, run, source, held, first):
         if first:
             log.add(cost, ious, seen, frames == 1, now - clock, made - clock, count * frames * args.workers)
             if len(log) == 20:
-                log.write(run, watch.numbers(net, source.generator, held) if run.step % 100 < 20 else {})
+                log.write(run, watch.numbers(net, source.make, held) if run.step % 100 < 20 else {})
         if looks and now - looked > 60 * args.watch_minutes:
             with run.averaged() as net:
                 log.say({"step": run.step, "minutes": round(run.seconds / 60, 1)} | watch.answers(net, looks))
@@ -480,6 +497,12 @@ def generator_of(args, found, size, device):
     if not args.pictures:
         return moving
     return pictures.Mixture(pictures.Pictures(pictures.Collection(args.pictures), size, args.targets), moving)
+
+
+def maker_of(args, found, device):
+    """A function of (clips, frames, number of their size)."""
+    generators = [generator_of(args, found, side, device) for side in args.sizes]
+    return lambda count, frames, size=0: generators[size](count, frames)
 
 
 def follow_the_first(*rest):
