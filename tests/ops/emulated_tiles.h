@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The tiles of AMX in C, as Intel's manual describes the instructions: for processors without them. Its loops are functions of
-// their own: in each place that uses a tile they would take a minute to compile.
+// The tiles of AMX in C, as Intel's manual describes the instructions: for processors without them.
+// Its loops are functions of their own: in each place that uses a tile they would take long to
+// compile.
 // What a program may not do (a tile that is not configured) ends it.
 #ifndef EMULATED_TILES_H
 #define EMULATED_TILES_H
