@@ -122,6 +122,9 @@ def see_reasons(program):
     wait_for_line(program, 'stranger', 'source-away', 'certificate is refused', 'tls-fingerprint=', 'tls-ca-file')
     wait_for_line(program, 'webstranger', 'source-away', 'certificate is refused', 'tls-fingerprint=')
     wait_for_line(program, 'nobody', 'source-away', 'Not Found')
+    wait_for_line(program, 'halts', 'source-gone', 'frames stopped coming')
+    wait_for_line(program, 'halts', 'source-up', 'reconnects=1')
+    wait_for_line(program, 'mute', 'source-away', 'no frame came')
     for camera in 'udp', 'own', 'pinned', 'webown', 'webpinned', 'mjpeg', 'srt':
         program.wait_for_frames(camera)
     wait_for_frames(program, 'rare', 3)
@@ -177,6 +180,7 @@ def see_net(build, folder):
         'stranger': f'rtsps://127.0.0.1:{tls_strange}/own', 'own': f'{rtsps}/own', 'pinned': f'{rtsps}/own',
         'webstranger': f'https://127.0.0.1:{strange}/progressive.ts', 'webown': f'{https}/progressive.ts', 'webpinned': f'{https}/progressive.ts',
         'mjpeg': f'{http}/video'.replace('//', f'//{user}@'), 'hls': f'{http}/list.m3u8', 'srt': f'srt://127.0.0.1:{srt}',
+        'halts': f'{http}/halts', 'mute': f'{http}/mute',
         'nobody': f'{http}/nothing?key=secret'.replace('//', f'//{user}@')}
     sets = {'tcp.transport': 'tcp', 'own.tls-ca-file': files[0], 'webown.tls-ca-file': files[0],
             'pinned.tls-fingerprint': colons, 'webpinned.tls-fingerprint': fingerprint}

@@ -15,6 +15,7 @@ H264 = 'x264enc speed-preset=ultrafast key-int-max=25 threads=1'
 BARS = f'videotestsrc pattern=smpte horizontal-speed=8 num-buffers={{n}} ! video/x-raw,{SIZE},format=I420,framerate={{rate}}/1'
 AUDIO = 'audiotestsrc num-buffers=40 ! audioconvert ! vorbisenc'
 CREDENTIALS = 'viewer', 'p%40ss'  # in an address; the password is "p@ss"
+PICTURES = {'/video': 10**6, '/halts': 20, '/mute': 0}  # that a camera by HTTP sends before it falls silent
 RTSP = {  # mount point: launch line of a camera by RTSP
     'udp': f'videotestsrc is-live=true ! video/x-raw,{SIZE},framerate=15/1 ! {H264} tune=zerolatency ! rtph264pay name=pay0',
     'slow': f'videotestsrc is-live=true ! video/x-raw,format=I420,{SIZE},framerate=1/3 ! jpegenc ! rtpjpegpay name=pay0',
@@ -92,8 +93,8 @@ class WebCamera(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        if self.path == '/video':
-            self.send_video()
+        if self.path in PICTURES:
+            self.send_video(PICTURES[self.path])
             return
         file = pathlib.Path(self.server.folder, self.path.strip('/').split('?')[0])
         if not file.is_file():
@@ -108,8 +109,8 @@ class WebCamera(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data[begin:])
 
-    def send_video(self):
-        if self.headers['Authorization'] != 'Basic ' + base64.b64encode(b'viewer:p@ss').decode():
+    def send_video(self, count):
+        if self.path == '/video' and self.headers['Authorization'] != 'Basic ' + base64.b64encode(b'viewer:p@ss').decode():
             self.send_response(401)
             self.send_header('WWW-Authenticate', 'Basic realm="camera"')
             self.send_header('Content-Length', '0')
@@ -120,9 +121,10 @@ class WebCamera(http.server.BaseHTTPRequestHandler):
         self.send_header('Content-Type', 'multipart/x-mixed-replace; boundary=frame')
         self.end_headers()
         try:
-            while True:
+            for _ in range(count):
                 self.wfile.write(b'--frame\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n' % len(picture) + picture + b'\r\n')
                 time.sleep(0.1)
+            self.connection.recv(1)  # nothing comes: until the other side closes
         except OSError:
             pass
 
