@@ -8,6 +8,30 @@
 
 #include <string.h>
 
+/* Made anew for each item, of elements that go together: to compare the formats of each two of them
+ * takes longer than all else that is done here. */
+static GstElement *make_pipeline(GError **error)
+{
+    static const gchar *const chain[] = {"frames", "turn", "ahead", "track", "sink"};
+    /* Phones turn the picture by a tag. */
+    GstElement *pipeline = gst_parse_launch_full("uridecodebin name=decoder videoconvert "
+        "name=frames videoflip name=turn video-direction=auto queue name=ahead max-size-buffers=8 "
+        "max-size-time=0 max-size-bytes=0 samtrack name=track strict=true overload-policy=block "
+        "fakesink name=sink sync=false", NULL, GST_PARSE_FLAG_FATAL_ERRORS, error);
+    GstElement *from = NULL, *to;
+    gsize i;
+
+    for (i = 0; pipeline && i < G_N_ELEMENTS(chain); i++) {
+        to = gst_bin_get_by_name(GST_BIN(pipeline), chain[i]);
+        if (from)
+            gst_element_link_pads_full(from, "src", to, "sink", GST_PAD_LINK_CHECK_NOTHING);
+        gst_clear_object(&from);
+        from = to;
+    }
+    gst_clear_object(&from);
+    return pipeline;
+}
+
 gboolean source_open(Source *source, const gchar *uri, GError **error)
 {
     GError *why = NULL;
@@ -19,11 +43,7 @@ gboolean source_open(Source *source, const gchar *uri, GError **error)
         source_close(source);
         return FALSE;
     }
-    /* Phones turn the picture by a tag. */
-    source->pipeline = gst_parse_launch_full("uridecodebin name=decoder videoconvert name=frames "
-        "! videoflip video-direction=auto ! queue max-size-buffers=8 max-size-time=0 "
-        "max-size-bytes=0 ! samtrack name=track strict=true overload-policy=block "
-        "! fakesink name=sink sync=false", NULL, GST_PARSE_FLAG_FATAL_ERRORS, &why);
+    source->pipeline = make_pipeline(&why);
     if (!source->pipeline) {
         fault_set(error, FAULT_SETTINGS, "the pipeline cannot be made: %s", why->message);
         g_error_free(why);
