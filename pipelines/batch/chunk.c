@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
+/* Lines are held up to here, as many as wait in memory to be written anyhow. */
+#define MOST_HELD (1 << 16)
+
 static gdouble get_cpu_seconds(void)
 {
     struct rusage u;
@@ -26,6 +29,7 @@ void chunk_init(Chunk *chunk, const Job *job, const Item *item, GstElement *trac
     chunk->place = place;
     chunk->record = g_new0(GstSamRecord, 1);
     chunk->line = g_string_new(NULL);
+    chunk->held = g_string_new(NULL);
     gst_sam_coder_init(&chunk->coder, !strcmp(job->mask_size, "none") ?
         GST_SAM_EXPORT_MASK_SIZE_NONE : !strcmp(job->mask_size, "own") ?
         GST_SAM_EXPORT_MASK_SIZE_OWN : GST_SAM_EXPORT_MASK_SIZE_FRAME);
@@ -37,6 +41,7 @@ static void drop(Chunk *chunk)
     if (chunk->folder)
         folder_remove(chunk->folder);
     g_clear_pointer(&chunk->folder, g_free);
+    g_string_truncate(chunk->held, 0);
     chunk->frames = 0;
 }
 
@@ -46,18 +51,38 @@ void chunk_clear(Chunk *chunk)
     gst_sam_coder_clear(&chunk->coder);
     g_free(chunk->record);
     g_string_free(chunk->line, TRUE);
+    g_string_free(chunk->held, TRUE);
 }
 
-static gboolean begin(Chunk *chunk, GstClockTime time, GError **error)
+/* What a store does not take at once, another run delivers: then the chunk is written. */
+static gboolean can_hold(const Chunk *chunk)
+{
+    return !chunk->sheet && !chunk->place->chunk && !chunk->job->opened;
+}
+
+static gboolean begin(Chunk *chunk, GError **error)
 {
     gchar *target = place_get_chunk(chunk->job, chunk->item, chunk->place->chunk);
 
     chunk->folder = folder_begin(target, error);
     chunk->sheet = chunk->folder ? sheet_open(chunk->folder, "frames.jsonl", error) : NULL;
-    chunk->start = time;
-    chunk->cpu = get_cpu_seconds();
     g_free(target);
-    return chunk->sheet != NULL;
+    if (!chunk->sheet || !sheet_write(chunk->sheet, chunk->held->str, chunk->held->len, error))
+        return FALSE;
+    g_string_truncate(chunk->held, 0);
+    return TRUE;
+}
+
+static gboolean write_line(Chunk *chunk, GError **error)
+{
+    const GString *line = chunk->line;
+
+    if (can_hold(chunk) && chunk->held->len + line->len <= MOST_HELD) {
+        g_string_append_len(chunk->held, line->str, line->len);
+        return TRUE;
+    }
+    return (chunk->sheet || begin(chunk, error)) &&
+        sheet_write(chunk->sheet, line->str, line->len, error);
 }
 
 /* Times are those of the item: the running time depends on where a run began. */
@@ -83,8 +108,10 @@ gboolean chunk_add(Chunk *chunk, GstBuffer *buffer, const GstSegment *segment, G
     GstSamRecord *record = chunk->record;
     gboolean ok;
 
-    if (!chunk->sheet && !begin(chunk, time, error))
-        return FALSE;
+    if (!chunk->frames) {
+        chunk->start = time;
+        chunk->cpu = get_cpu_seconds();
+    }
     record->frame = chunk->place->frames + chunk->frames;
     gst_sam_record_set_times(record, buffer, segment);
     gst_sam_record_set_metas(record, buffer, NULL);
@@ -95,7 +122,7 @@ gboolean chunk_add(Chunk *chunk, GstBuffer *buffer, const GstSegment *segment, G
         g_string_truncate(chunk->line, 0);
         gst_sam_line_append(chunk->line, record, &chunk->coder, &params);
         gst_sam_coder_end(&chunk->coder);
-        ok = sheet_write(chunk->sheet, chunk->line->str, chunk->line->len, error);
+        ok = write_line(chunk, error);
     }
     gst_sam_record_clear(record);
     chunk->frames += ok;
@@ -140,41 +167,65 @@ static gboolean write_part(Chunk *chunk, const Place *next, const gchar *hash, G
     return ok;
 }
 
+/* The place is @next from here on. */
+static void move_on(Chunk *chunk, Place *next)
+{
+    place_clear(chunk->place);
+    *chunk->place = *next;
+    memset(next, 0, sizeof *next);
+    chunk->frames = 0;
+}
+
+/* All of the item: no chunk is written. */
+static void keep_held(Chunk *chunk, Place *next)
+{
+    GstStructure *stats = NULL;
+
+    g_object_get(chunk->track, "stats", &stats, NULL);
+    next->device = g_strdup_printf("%s %s %s", gst_structure_get_string(stats, "backend"),
+        gst_structure_get_string(stats, "device"), gst_structure_get_string(stats, "precision"));
+    gst_structure_free(stats);
+    next->cpu = get_cpu_seconds() - chunk->cpu;
+    next->lines = g_steal_pointer(&chunk->held);
+    chunk->held = g_string_new(NULL);
+    move_on(chunk, next);
+}
+
+static ChunkOutcome commit(Chunk *chunk, const gchar *target, Place *next, GError **error)
+{
+    const FolderOutcome outcome = folder_commit(chunk->folder, target, place_get_life(next), error);
+
+    g_clear_pointer(&chunk->folder, g_free);
+    if (outcome == FOLDER_WON) {
+        next->tracks = g_build_filename(target, "tracks", NULL);
+        move_on(chunk, next);
+    }
+    chunk->frames = 0;
+    return outcome == FOLDER_WON ? CHUNK_KEPT : outcome == FOLDER_LOST ? CHUNK_LOST : CHUNK_FAILED;
+}
+
 ChunkOutcome chunk_end(Chunk *chunk, Place *next, GError **error)
 {
-    gchar *target = place_get_chunk(chunk->job, chunk->item, chunk->place->chunk), *hash = NULL;
+    gchar *target, *hash = NULL;
     ChunkOutcome outcome = CHUNK_FAILED;
-    Sheet *sheet;
     gboolean ok;
 
-    next->chunk = chunk->place->chunk + 1;
     next->frames = chunk->place->frames + chunk->frames;
-    ok = chunk->sheet || begin(chunk, 0, error); /* the last one may be empty */
-    ok = ok && (next->ended || save_tracks(chunk, error));
-    if (ok) {
-        sheet = g_steal_pointer(&chunk->sheet);
-        ok = sheet_close(sheet, place_get_life(next), &hash, error) &&
-            write_part(chunk, next, hash, error);
+    if (!chunk->frames)
+        chunk->cpu = get_cpu_seconds();
+    if (next->ended && can_hold(chunk)) {
+        keep_held(chunk, next);
+        return CHUNK_KEPT;
     }
-    if (ok) {
-        switch (folder_commit(chunk->folder, target, place_get_life(next), error)) {
-        case FOLDER_WON:
-            next->tracks = g_build_filename(target, "tracks", NULL);
-            place_clear(chunk->place);
-            *chunk->place = *next;
-            memset(next, 0, sizeof *next);
-            outcome = CHUNK_KEPT;
-            break;
-        case FOLDER_LOST:
-            outcome = CHUNK_LOST;
-            break;
-        case FOLDER_FAILED:
-            break;
-        }
-        g_clear_pointer(&chunk->folder, g_free);
-        chunk->frames = 0;
-    }
-    if (!ok)
+    target = place_get_chunk(chunk->job, chunk->item, chunk->place->chunk);
+    next->chunk = chunk->place->chunk + 1;
+    ok = (chunk->sheet || begin(chunk, error)) && /* the last one may be empty */
+        (next->ended || save_tracks(chunk, error)) &&
+        sheet_close(g_steal_pointer(&chunk->sheet), place_get_life(next), &hash, error) &&
+        write_part(chunk, next, hash, error);
+    if (ok)
+        outcome = commit(chunk, target, next, error);
+    else
         drop(chunk);
     place_clear(next);
     g_free(target);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The chunk that is being written: lines of frames, then the tracks, then its name. */
+/* The chunk that is being written: lines of frames, the tracks, then its name. The only chunk of
+ * an item of few frames becomes the result at once: its lines are not written before. */
 #ifndef BATCH_CHUNK_H
 #define BATCH_CHUNK_H
 
@@ -13,7 +14,8 @@ typedef struct {
     GstElement *track;
     Place *place;       /* where it begins; moved when it is committed */
 
-    gchar *folder;      /* NULL: no frame came yet */
+    GString *held;      /* the first lines of an item */
+    gchar *folder;      /* NULL: all lines are held */
     Sheet *sheet;
     guint64 frames;     /* in it */
     GstClockTime start; /* time of the item: its first frame */

@@ -7,6 +7,8 @@
 #include "lines.h"
 #include "result.h"
 
+#include <string.h>
+
 static gboolean add_line(gpointer data, const gchar *line, gsize bytes, GError **error)
 {
     return result_add_line(data, line, bytes, error);
@@ -32,6 +34,18 @@ static gboolean add_chunk(Result *result, const gchar *folder, GError **error)
     return ok;
 }
 
+/* Of an item that has ended before a chunk was written. */
+static gboolean add_lines(Result *result, const Place *place, GError **error)
+{
+    const gchar *at = place->lines->str, *end;
+    gboolean ok = TRUE;
+
+    result_add_work(result, place->device, place->cpu);
+    for (; ok && (end = strchr(at, '\n')); at = end + 1)
+        ok = result_add_line(result, at, end + 1 - at, error);
+    return ok;
+}
+
 /* Removes that chunk and all after it: they are made again. */
 static void remove_chunks(const Job *job, const Item *item, const Place *place, guint first)
 {
@@ -49,7 +63,7 @@ gboolean finish_item(const Job *job, const Item *item, const Place *place, gint6
     GError **error)
 {
     Result *result = result_begin(job, item->id, error);
-    gboolean ok = result != NULL;
+    gboolean ok = result && (!place->lines || add_lines(result, place, error));
     guint n;
 
     for (n = 0; ok && n < place->chunk; n++) {

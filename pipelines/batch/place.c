@@ -27,6 +27,9 @@ void place_clear(Place *place)
     g_free(place->last_hash);
     g_free(place->tracks);
     g_free(place->source_mark);
+    g_free(place->device);
+    if (place->lines)
+        g_string_free(place->lines, TRUE);
     memset(place, 0, sizeof *place);
     place->last_time = GST_CLOCK_TIME_NONE;
 }

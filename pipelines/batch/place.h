@@ -20,6 +20,10 @@ typedef struct {
     gchar *tracks;          /* file at the end of the last chunk; NULL: there is none */
     gchar *source_mark;     /* size and time of change of the part's file; "": not known */
     gboolean ended;         /* it was the last chunk */
+    /* of an item that has ended before a chunk was written; else NULL */
+    GString *lines;
+    gchar *device;          /* "BACKEND DEVICE PRECISION" */
+    gdouble cpu;            /* seconds */
 } Place;
 
 /* The folder of an item's chunks. Caller frees it. */

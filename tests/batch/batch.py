@@ -4,6 +4,7 @@
 usage: batch.py BUILD PROGRAM PART [KILL]
 PART: plan, chunks, engine, kills, faults. PROGRAM: samtrack-batch, with the engine or with the scripted tracker. KILL: a library of kill.c."""
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -16,7 +17,7 @@ import sys
 import time
 
 from jobs import (PROGRAM, PROMPT, RATE, SECONDS, call, check, check_nothing_left, clean, compare, get_environment, get_item, get_status, launch,
-                  make_reference, make_video, plan, read, run_parts, start, write_manifest)
+                  log_frames, make_reference, make_video, plan, read, run_parts, start, wait_for_frame, write_manifest)
 
 PART, *KILL = sys.argv[3:]
 
@@ -172,25 +173,18 @@ def cut(folder):
     check('0 done, 1 were done' in log, f'run again: {log}')
 
     job = plan(folder, 'signals', folder / 'm.jsonl', '--chunk=1000')
-    runs, kept, status = 0, 0, 75
+    runs, status = 0, 75
     while status == 75:
         # With steps of 10 ms an item lasts until the signal is there.
-        process = start('run', f'--job={job}', '--shard=0', **({'SAMTRACK_SCRIPT': 'step,0,10000,0'} if runs < 6 else {}))
+        process = start('run', f'--job={job}', '--shard=0', **({'SAMTRACK_SCRIPT': 'step,0,10000,0', **log_frames(folder)} if runs < 6 else {}))
         if runs < 6:
-            wait_for_chunk(process, job, kept)
+            wait_for_frame(process, folder)
             process.send_signal((signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)[runs % 3])
         log = process.communicate(timeout=60)[1]
         status, runs = process.returncode, runs + 1
         check(status in (0, 75), f'after a signal it ends with status {status}: {log}')
-        kept = len(list(job.glob('parts/*/*/0*')))
     check(runs > 2, f'it was done after {runs} runs, before a signal came')
     compare(job, whole, 'a+v')
-
-
-def wait_for_chunk(process, job, kept):
-    """Until a frame of the next chunk was tracked."""
-    while process.poll() is None and not any(p for p in job.glob(f'parts/*/*/.{kept:06}.*/frames.jsonl')):
-        time.sleep(0.002)
 
 
 def make_parts(folder):
@@ -273,8 +267,9 @@ def kill_everywhere(folder):
     make_video(folder / 'v.mkv')
     whole = make_reference(folder, {'id': 'v', 'uri': 'v.mkv', 'prompt': PROMPT})
     runs = 0
-    for behind in ({}, {'KILL_AFTER': '1'}):
-        job = plan(folder, f'kills{len(behind)}', folder / 'm.jsonl', '--chunk=0.8')
+    # in chunks, and without any
+    for chunk, behind in itertools.product((0.8, 1000), ({}, {'KILL_AFTER': '1'})):
+        job = plan(folder, f'kills{chunk}{len(behind)}', folder / 'm.jsonl', f'--chunk={chunk}')
         for at in range(1, 200):
             process = start('run', f'--job={job}', '--shard=0', LD_PRELOAD=KILL[0], KILL_AT=str(at), **behind)
             log = process.communicate(timeout=60)[1]
@@ -282,7 +277,7 @@ def kill_everywhere(folder):
             runs += 1
             if process.returncode == 0:
                 break
-        check(8 < at < 199, f'it was done at call {at}')
+        check(8 < at < 199 and (chunk < 2 or not list(job.glob('parts/*'))), f'it was done at call {at}')
         call('run', f'--job={job}', '--shard=0')  # removes what the last kill left
         clean(job)
         compare(job, whole, 'v')

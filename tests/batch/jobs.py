@@ -95,6 +95,18 @@ def clean(job):
     call('status', f'--job={job}', '--clean')
 
 
+def log_frames(folder):
+    """Variables of a program for wait_for_frame()."""
+    (folder / 'log').unlink(missing_ok=True)
+    return {'GST_DEBUG': 'basesink:5', 'GST_DEBUG_FILE': str(folder / 'log')}
+
+
+def wait_for_frame(process, folder):
+    """Until its first frame has come to the end of its pipeline."""
+    while process.poll() is None and not ((folder / 'log').exists() and b'prerolling object' in (folder / 'log').read_bytes()):
+        time.sleep(0.002)
+
+
 def get_status(job):
     words = call('status', f'--job={job}').replace('\n', ', ').split(', ')
     return {word.rsplit(' ', 1)[0]: int(word.rsplit(' ', 1)[1]) for word in words if word}

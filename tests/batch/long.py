@@ -17,8 +17,8 @@ import tarfile
 import threading
 import time
 
-from jobs import (RATE, call, check, check_nothing_left, clean, compare, get_item, get_status, launch, make_reference, make_video, plan, read, run_parts,
-                  start, write_manifest)
+from jobs import (RATE, call, check, check_nothing_left, clean, compare, get_item, get_status, launch, log_frames, make_reference, make_video, plan, read,
+                  run_parts, start, wait_for_frame, write_manifest)
 
 PART, KILL = sys.argv[3:]
 LENGTH = 6
@@ -385,9 +385,8 @@ def detect(folder):
     whole = make_reference(folder, plain)
     manifest = write_manifest(folder / 'm.jsonl', item, plain)
     jobs = [plan(folder, f'detect{chunk}', manifest, f'--chunk={chunk}', *options) for chunk in (0.3, 1000)]
-    process = start('run', f'--job={jobs[0]}', '--shard=0', SAMTRACK_SCRIPT='step,0,50000,0')
-    while not list(jobs[0].glob('parts/*/found/.0*/frames.jsonl')) and process.poll() is None:
-        time.sleep(0.005)
+    process = start('run', f'--job={jobs[0]}', '--shard=0', SAMTRACK_SCRIPT='step,0,50000,0', **log_frames(folder))
+    wait_for_frame(process, folder)
     process.terminate()
     log = process.communicate(timeout=60)[1]
     check(process.returncode == 75 and not list(jobs[0].glob('parts/*/*/*')), f'an item with a detector was kept in part: {log}')
