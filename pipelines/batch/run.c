@@ -21,6 +21,15 @@ typedef struct {
 } Counts;
 
 typedef struct {
+    GThread *thread; /* NULL: there is none */
+    const Item *item;
+    Counts *counts;
+    Work *work;      /* NULL: nothing ends */
+    WorkOutcome outcome;
+    gchar *why;
+} Ending;
+
+typedef struct {
     Job job;
     GPtrArray *items;
     Control control;
@@ -28,6 +37,7 @@ typedef struct {
     GstElement *keeper; /* holds the model open from one item to the next */
     GPtrArray *busy; /* items of the shard that another worker is at; those of @items */
     Counts counts;
+    Ending ending; /* of the item before */
 } Run;
 
 /* The number of the shard that a scheduler gives; -1 with an error. */
@@ -137,22 +147,68 @@ static void count(Run *r, Counts *counts, const Item *item, WorkOutcome outcome,
     }
 }
 
-/* FALSE: no other one is to follow. */
+static gpointer end_work(gpointer data)
+{
+    Ending *e = data;
+
+    e->outcome = work_end(e->work, &e->why);
+    return NULL;
+}
+
+/* Of the item before. FALSE: no other one is to follow. */
+static gboolean wait_for_end(Run *r)
+{
+    Ending *e = &r->ending;
+    gboolean goes_on;
+
+    if (!e->work)
+        return TRUE;
+    if (e->thread)
+        g_thread_join(e->thread);
+    goes_on = e->outcome != WORK_STUCK;
+    count(r, e->counts, e->item, e->outcome, e->why);
+    g_free(e->why);
+    memset(e, 0, sizeof *e);
+    return goes_on;
+}
+
+/* The result of an item is made beside the next one: the disk is waited for meanwhile. A store is
+ * used by one thread. FALSE: no other one is to follow. */
+static gboolean begin_end(Run *r, Counts *counts, const Item *item, Work *work)
+{
+    r->ending = (Ending) {.item = item, .counts = counts, .work = work};
+    if (!r->job.opened)
+        r->ending.thread = g_thread_try_new("result", end_work, &r->ending, NULL);
+    if (r->ending.thread)
+        return TRUE;
+    end_work(&r->ending);
+    return wait_for_end(r);
+}
+
+/* FALSE: no other one is to follow. The outcome is told with the next one. */
 static gboolean work_on(Run *r, Counts *counts, const Item *item, gboolean retry)
 {
     WorkOutcome outcome;
     gchar *why = NULL;
+    gboolean goes_on;
+    Work *work;
 
     while (g_main_context_iteration(NULL, FALSE)) /* signals between items */
         ;
     if (g_atomic_int_get(&r->control.interrupted))
         return FALSE;
     progress_item(&r->progress, item);
-    outcome = work_item(&r->control, &r->job, item, retry, &why);
+    outcome = work_begin(&r->control, &r->job, item, retry, &work, &why);
     progress_item_done(&r->progress, item);
-    count(r, counts, item, outcome, why);
+    goes_on = wait_for_end(r);
+    if (work && goes_on)
+        return begin_end(r, counts, item, work);
+    if (work)
+        work_drop(work);
+    else if (goes_on || outcome != WORK_STUCK) /* told once */
+        count(r, counts, item, outcome, why);
     g_free(why);
-    return outcome != WORK_INTERRUPTED && outcome != WORK_STUCK;
+    return goes_on && outcome != WORK_INTERRUPTED && outcome != WORK_STUCK;
 }
 
 /* To the end of the list, in the order that they have. */
@@ -191,7 +247,7 @@ static void steal(Run *r, gint64 shard)
     Item *item;
 
     while (goes_on && (item = steal_next(others))) {
-        goes_on = work_on(r, &counts, item, FALSE);
+        goes_on = work_on(r, &counts, item, FALSE) && wait_for_end(r);
         item_free(item);
     }
     steal_end(others);
@@ -216,13 +272,15 @@ static gint work_off(Run *r, const Options *o, gint64 shard)
         if (!work_on(r, &r->counts, g_ptr_array_index(r->items, i), o->retry))
             break;
     }
-    end = i;
+    end = wait_for_end(r) ? i : MIN(i, r->items->len - 1);
     if (end == r->items->len && o->steal)
         steal(r, shard);
     /* Whoever is faster than the one that works on them goes ahead. */
     for (i = 0; end == r->items->len && i < r->busy->len; i++)
         if (!work_on(r, &r->counts, g_ptr_array_index(r->busy, i), o->retry))
             end = 0;
+    if (!wait_for_end(r))
+        end = 0;
     progress_say("%u done, %u were done or given up before, %u failed, %u to be tried again%s",
         counts->done, counts->skipped, counts->failed, counts->again, end < r->items->len && many ?
         ", the rest waits" : "");

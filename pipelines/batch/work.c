@@ -30,6 +30,15 @@ typedef struct {
     gint64 silent; /* runs that began with it and told nothing of it any more */
 } Failure;
 
+struct Work {
+    const Job *job;
+    const Item *item;
+    Failure failure, begun;
+    Place place;
+    LegOutcome leg;
+    GError *error;
+};
+
 static gchar *get_failure_path(const Job *job, const Item *item)
 {
     gchar *path = job_get_path(job, "failed", item->id), *file = g_strconcat(path, ".json", NULL);
@@ -154,31 +163,25 @@ static gboolean check_sources(const Job *job, const Item *item, Place *place, GE
     return ok;
 }
 
-static LegOutcome go_on(Control *control, const Job *job, const Item *item, gint64 attempt,
-    GError **error)
+/* As far as it comes: to the end of its frames, if place.ended. */
+static void go_on(Work *w, Control *control)
 {
-    Place place = {.last_time = GST_CLOCK_TIME_NONE};
-    LegOutcome outcome = LEG_LOST;
     guint lost = 0;
 
+    w->leg = LEG_LOST;
     for (;;) {
-        if (outcome == LEG_LOST && (lost++ > MOST_LOST || !place_load(&place, job, item, error) ||
-            !check_sources(job, item, &place, error))) {
-            outcome = LEG_FAILED;
+        if (w->leg == LEG_LOST && (lost++ > MOST_LOST || !place_load(&w->place, w->job, w->item,
+            &w->error) || !check_sources(w->job, w->item, &w->place, &w->error))) {
+            w->leg = LEG_FAILED;
             break;
         }
-        if (place.ended || g_atomic_int_get(&control->interrupted))
+        if (w->place.ended || g_atomic_int_get(&control->interrupted))
             break;
-        outcome = (job->pretend > 0 ? pretend_run : leg_run)(control, job, item, &place, error);
-        if (outcome == LEG_FAILED || outcome == LEG_INTERRUPTED || job_is_done(job, item->id))
+        w->leg = (w->job->pretend > 0 ? pretend_run : leg_run)(control, w->job, w->item, &w->place,
+            &w->error);
+        if (w->leg == LEG_FAILED || w->leg == LEG_INTERRUPTED || job_is_done(w->job, w->item->id))
             break;
     }
-    if (place.ended && outcome != LEG_FAILED)
-        outcome = finish_item(job, item, &place, attempt, error) ? LEG_ENDED : LEG_FAILED;
-    else if (outcome != LEG_FAILED)
-        outcome = LEG_INTERRUPTED;
-    place_clear(&place);
-    return outcome;
 }
 
 static WorkOutcome fail(const Job *job, const Item *item, Failure failure, const GError *error)
@@ -206,14 +209,59 @@ static void forget_run(const Job *job, const Item *item, Failure begun)
         clear_failure(job, item);
 }
 
-WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboolean retry,
-    gchar **why)
+/* Takes @w. */
+static WorkOutcome judge(Work *w, gchar **why)
 {
-    Failure failure, begun;
     WorkOutcome outcome;
-    GError *error = NULL;
-    LegOutcome leg;
 
+    if (job_is_done(w->job, w->item->id)) { /* by whomever */
+        clear_traces(w->job, w->item);
+        outcome = WORK_DONE;
+    } else if (w->leg == LEG_INTERRUPTED) {
+        forget_run(w->job, w->item, w->begun);
+        outcome = WORK_INTERRUPTED;
+    } else if (g_error_matches(w->error, BATCH_FAULT, FAULT_STORE)) { /* no fault of the item */
+        forget_run(w->job, w->item, w->begun);
+        outcome = WORK_STUCK;
+        *why = g_strdup(w->error->message);
+    } else {
+        if (!w->error)
+            fault_set(&w->error, FAULT_TRANSIENT, "the work ended without a result");
+        outcome = fail(w->job, w->item, w->failure, w->error);
+        *why = g_strdup(w->error->message);
+    }
+    g_clear_error(&w->error);
+    place_clear(&w->place);
+    g_free(w);
+    return outcome;
+}
+
+/* Notes that a run of it goes on. */
+static Work *begin(const Job *job, const Item *item, Failure failure)
+{
+    Work *w = g_new0(Work, 1);
+
+    w->job = job;
+    w->item = item;
+    w->place.last_time = GST_CLOCK_TIME_NONE;
+    w->begun = failure;
+    w->begun.permanent = FALSE;
+    w->begun.silent++;
+    write_failure(job, item, w->begun, w->begun.attempts ? SHEET_LASTS : SHEET_PASSES,
+        "a run of it goes on, or has ended without a word");
+    w->failure = failure;
+    w->failure.attempts = failure.permanent ? 1 : failure.attempts + 1;
+    w->failure.silent = 0;
+    return w;
+}
+
+WorkOutcome work_begin(Control *control, const Job *job, const Item *item, gboolean retry,
+    Work **work, gchar **why)
+{
+    Failure failure;
+    Work *w;
+
+    *work = NULL;
     if (job_is_done(job, item->id)) {
         clear_traces(job, item);
         return WORK_SKIPPED;
@@ -225,33 +273,32 @@ WorkOutcome work_item(Control *control, const Job *job, const Item *item, gboole
     failure = read_failure(job, item);
     if (failure.permanent && !retry)
         return WORK_SKIPPED;
-    begun = failure;
-    begun.permanent = FALSE;
-    begun.silent++;
-    write_failure(job, item, begun, begun.attempts ? SHEET_LASTS : SHEET_PASSES,
-        "a run of it goes on, or has ended without a word");
-    failure.attempts = failure.permanent ? 1 : failure.attempts + 1;
-    failure.silent = 0;
+    w = begin(job, item, failure);
     control->mark = get_failure_path(job, item);
     control->marked_us = g_get_monotonic_time();
-    leg = go_on(control, job, item, failure.attempts, &error);
+    go_on(w, control);
     g_clear_pointer(&control->mark, g_free);
-    if (job_is_done(job, item->id)) { /* by whomever */
-        clear_traces(job, item);
-        outcome = WORK_DONE;
-    } else if (leg == LEG_INTERRUPTED) {
-        forget_run(job, item, begun);
-        outcome = WORK_INTERRUPTED;
-    } else if (g_error_matches(error, BATCH_FAULT, FAULT_STORE)) { /* no fault of the item */
-        forget_run(job, item, begun);
-        outcome = WORK_STUCK;
-        *why = g_strdup(error->message);
-    } else {
-        if (!error)
-            fault_set(&error, FAULT_TRANSIENT, "the work ended without a result");
-        outcome = fail(job, item, failure, error);
-        *why = g_strdup(error->message);
+    if (w->leg != LEG_FAILED && w->place.ended) {
+        *work = w;
+        return WORK_DONE;
     }
-    g_clear_error(&error);
-    return outcome;
+    if (w->leg != LEG_FAILED)
+        w->leg = LEG_INTERRUPTED;
+    return judge(w, why);
+}
+
+WorkOutcome work_end(Work *w, gchar **why)
+{
+    w->leg = finish_item(w->job, w->item, &w->place, w->failure.attempts, &w->error) ? LEG_ENDED :
+        LEG_FAILED;
+    return judge(w, why);
+}
+
+void work_drop(Work *w)
+{
+    gchar *why = NULL;
+
+    w->leg = LEG_INTERRUPTED;
+    judge(w, &why);
+    g_free(why);
 }

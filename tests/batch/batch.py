@@ -263,9 +263,11 @@ def make_davis(folder):
 # ---- kills
 
 def kill_everywhere(folder):
-    """Each run is killed at the next call of those that change names or wait for the disk, before it and behind it."""
+    """Each run is killed at the next call of those that change names or wait for the disk, before it and behind it, also of one item while
+    the next one has begun."""
     make_video(folder / 'v.mkv')
-    whole = make_reference(folder, {'id': 'v', 'uri': 'v.mkv', 'prompt': PROMPT})
+    make_video(folder / 'w.mkv', 1)
+    whole = make_reference(folder, *({'id': name, 'uri': f'{name}.mkv', 'prompt': PROMPT} for name in 'vw'))
     runs = 0
     # in chunks, and without any
     for chunk, behind in itertools.product((0.8, 1000), ({}, {'KILL_AFTER': '1'})):
@@ -280,7 +282,7 @@ def kill_everywhere(folder):
         check(8 < at < 199 and (chunk < 2 or not list(job.glob('parts/*'))), f'it was done at call {at}')
         call('run', f'--job={job}', '--shard=0')  # removes what the last kill left
         clean(job)
-        compare(job, whole, 'v')
+        compare(job, whole, 'v', 'w')
     print(f'{runs} kills')
 
 
@@ -291,7 +293,7 @@ def wait_behind(folder):
     whole = make_reference(folder, *items)
     job = plan(folder, 'behind', folder / 'm.jsonl')
     for _ in range(3):
-        process = start('run', f'--job={job}', '--shard=0', LD_PRELOAD=KILL[0], KILL_AT='8')
+        process = start('run', f'--job={job}', '--shard=0', LD_PRELOAD=KILL[0], KILL_AT='5')
         process.communicate(timeout=60)
         check(process.returncode == -signal.SIGKILL, f'it was to be killed: {process.returncode}')
     check('long: a run of it goes on, or has ended without a word' in call('status', f'--job={job}', '--failed'), 'what is told of it')
