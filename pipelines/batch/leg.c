@@ -510,6 +510,30 @@ static LegOutcome keep_end(Leg *leg, GError **error)
     }
 }
 
+static GstPadProbeReturn wait_for_tracker(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    return GST_PAD_PROBE_OK; /* until the probe is removed */
+}
+
+/* The file is opened by threads of its decoder while this one opens the tracker: a state of the
+ * pipeline is taken from its end to its begin, which would do one after the other. */
+static gboolean start(Leg *leg)
+{
+    GstPad *pad = gst_pad_get_peer(leg->sink);
+    const gulong wait = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM,
+        wait_for_tracker, NULL, NULL);
+    gboolean ok;
+
+    gst_element_set_locked_state(leg->track, TRUE);
+    ok = gst_element_set_state(leg->source.pipeline, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
+    gst_element_set_locked_state(leg->track, FALSE);
+    ok = ok && gst_element_set_state(leg->track, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
+    gst_pad_remove_probe(pad, wait);
+    gst_object_unref(pad);
+    return ok && gst_element_set_state(leg->source.pipeline, GST_STATE_PLAYING) !=
+        GST_STATE_CHANGE_FAILURE;
+}
+
 static void play(Leg *leg)
 {
     GstBus *bus = gst_element_get_bus(leg->source.pipeline);
@@ -518,8 +542,7 @@ static void play(Leg *leg)
 
     gst_bus_set_sync_handler(bus, on_sync, leg, NULL);
     leg->moved_us = g_get_monotonic_time();
-    if (gst_element_set_state(leg->source.pipeline, GST_STATE_PLAYING) ==
-        GST_STATE_CHANGE_FAILURE) {
+    if (!start(leg)) {
         /* its message comes first, if there is one */
         gst_element_post_message(leg->source.pipeline, gst_message_new_application(
             GST_OBJECT(leg->source.pipeline), gst_structure_new_empty("leg-over")));
