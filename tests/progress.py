@@ -24,7 +24,7 @@ CORES = len(os.sched_getaffinity(0))
 # cause is known.
 BROKEN = 'LeakSanitizer has encountered a fatal error'
 TRIES = 4
-PROCESSES = CORES + 2  # some tests wait for most of their time: no core shall
+PROCESSES = CORES + 4  # some tests wait for most of their time: no core shall
 
 
 def tell(text):
