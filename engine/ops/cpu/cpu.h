@@ -9,7 +9,6 @@
 #include "ops/cpu/blend.h"
 #include "ops/cpu/deform.h"
 #include "ops/cpu/mask_norm.h"
-#include "ops/cpu/outline.h"
 #include "ops/cpu/pool.h"
 #include "ops/cpu/recall.h"
 #include "ops/cpu/ridge.h"
@@ -45,10 +44,7 @@ struct sam_cpu {
     const struct sam_row_kernels *rows;
     const struct sam_pixel_kernels *pixels;
     sam_blend_row *blend_row;
-    sam_shade_windows *shade_windows;
-    sam_find_runs *find_runs;
-    sam_find_shades *find_shades;
-    sam_fill_colour *fill_colour;
+    const struct sam_outline_kernels *outline;
     const struct sam_walk_kernels *walk;
     sam_ridge_products *ridge_products;
     sam_recall_match *recall_match;

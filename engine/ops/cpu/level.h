@@ -5,6 +5,7 @@
 
 #include "ops/cpu/attention.h"
 #include "ops/cpu/gemm.h"
+#include "ops/cpu/outline.h"
 #include "ops/cpu/pixels.h"
 #include "ops/cpu/rows.h"
 
@@ -16,10 +17,7 @@
         (cpu)->rows = &sam_row_kernels_##level;                                                    \
         (cpu)->pixels = &sam_pixel_kernels_##level;                                                \
         (cpu)->blend_row = sam_blend_row_##level;                                                  \
-        (cpu)->shade_windows = sam_shade_windows_##level;                                          \
-        (cpu)->find_runs = sam_find_runs_##level;                                                  \
-        (cpu)->find_shades = sam_find_shades_##level;                                              \
-        (cpu)->fill_colour = sam_fill_colour_##level;                                              \
+        (cpu)->outline = &sam_outline_kernels_##level;                                             \
         (cpu)->walk = &sam_walk_kernels_##level;                                                   \
         (cpu)->ridge_products = sam_ridge_products_##level;                                        \
         (cpu)->recall_match = sam_recall_match_##level;                                            \
