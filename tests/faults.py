@@ -62,6 +62,8 @@ def list_all():
             yield f'{suite}: {file}: {one_line(piece)}'
     for file, piece in load(ROOT / 'tests/ops/tile_faults.py').MUTANTS:
         yield f'tiles: {file}: {one_line(piece)}'
+    for file, piece, _ in load(ROOT / 'tests/ops/line_faults.py').MUTANTS:
+        yield f'outlines: {file}: {one_line(piece)}'
     for name, _ in re.findall(r'^    \{ ' + STRINGS + ', ' + STRINGS + r', \w+ \},$', (ROOT / 'tests/guarded/selftest.c').read_text(),
                               re.M):
         yield f'device: {ast.literal_eval(name)}'
@@ -91,6 +93,7 @@ def run(build):
     suites = {'operations': operations, 'policy': {'seed mutants': planted['policy']},
               'choice': {'refine mutants': planted['choice']},
               **{suite: {f'detect {name} mutants': planted[suite]} for suite, name in NETWORKS.items()},
+              'outlines': {'outline mutants': planted['outlines']},
               'device': {'guarded selftest': planted['device']},
               'tiles': collections.Counter(TILE_TESTS[file] for suite, file, *_ in listed if suite == 'tiles')}
     program = build / 'tests/emu/check_ops_emu'

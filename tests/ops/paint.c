@@ -153,6 +153,54 @@ static void run_random(struct check *t, int format, int width, int height, int k
     run(t, s);
 }
 
+// A disc, whose dots are a share of its pixels, of 100.
+static void draw_disc(struct check *t, struct sam_labels *l, uint8_t *data, int label, int share)
+{
+    const int r = check_int(t, 1, check_int(t, 0, 1) ? 40 : 18);
+    const int cx = check_int(t, -r, l->width + r), cy = check_int(t, -r, l->height + r);
+    for (int y = 0; y < l->height; y++)
+        for (int x = 0; x < l->width; x++)
+            if ((x - cx) * (x - cx) + (y - cy) * (y - cy) < r * r && check_int(t, 0, 99) < share)
+                data[(size_t) y * l->stride + x] = (uint8_t) label;
+}
+
+// Round masks, near and far from each other, that are whole or have holes.
+static void run_discs(struct check *t, int format, int width, int height)
+{
+    struct scene *s = begin(t, format, width, height);
+    struct sam_labels *l = &s->overlay.labels;
+    s->overlay.has_alpha = check_int(t, 0, 2);
+    draw_area(t, s, width == 512 || check_int(t, 0, 1)); // that is whole words of bits
+    draw_labels(t, s, width, height, false);
+    uint8_t *data = s->labels->host[CHECK_REF].data;
+    const int bare = check_int(t, 0, 3) ? check_int(t, 0, 2) : 7, discs = check_int(t, 1, 9);
+    memset(data, bare, (size_t) height * l->stride);
+    s->overlay.fill[bare] = s->overlay.line[bare] = 0xffffff;
+    for (int i = 0; i < discs; i++)
+        draw_disc(t, l, data, bare + 1 + i % 3, check_int(t, 0, 1) ? 100 : check_int(t, 50, 99));
+    check_share(t, s->labels);
+    s->overlay.line_width = check_int(t, 0, 2) ? check_int(t, 1, 4) : check_int(t, 5, SAM_MAX_LINE);
+    run(t, s);
+}
+
+// Rectangles, each a pixel wider than that above: what is drawn of them ends anywhere.
+static void run_widths(struct check *t, int format, int width, int height)
+{
+    struct scene *s = begin(t, format, width, height);
+    struct sam_labels *l = &s->overlay.labels;
+    draw_area(t, s, true);
+    draw_labels(t, s, width, height, false);
+    uint8_t *data = s->labels->host[CHECK_REF].data;
+    memset(data, 0, (size_t) height * l->stride);
+    for (int y = 0; y < height; y++)
+        if (y % 16 >= 4 && y % 16 < 10)
+            memset(data + (size_t) y * l->stride + 5, 1, (size_t) (20 + y / 16));
+    check_share(t, s->labels);
+    s->overlay.fill[0] = s->overlay.line[0] = 0;
+    s->overlay.line_width = 1;
+    run(t, s);
+}
+
 // As a tracker has them: masks, boxes of four patches, and a text each.
 static void run_many(struct check *t, int format, int width, int height, int objects)
 {
@@ -177,6 +225,13 @@ static void check_paint(struct check *t)
                     if (check_case(t, "paint_%s_%dx%d_%d_%d", formats[f].name, sizes[i][0],
                                    sizes[i][1], kind, again))
                         run_random(t, f, sizes[i][0], sizes[i][1], kind);
+        for (int again = 0; again < 6; again++)
+            if (check_case(t, "paint_%s_discs_%d", formats[f].name, again))
+                run_discs(t, f, 300, 70);
+        if (check_case(t, "paint_%s_512", formats[f].name))
+            run_discs(t, f, 512, 40);
+        if (check_case(t, "paint_%s_widths", formats[f].name))
+            run_widths(t, f, 80, 320);
         if (check_case(t, "paint_%s_255_objects", formats[f].name))
             run_many(t, f, 200, 70, 255);
         if (check_case(t, "paint_%s_all_patches", formats[f].name)) {
