@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-SUITES = ('kernels', 'operations', 'policy', 'choice', 'device', 'tiles', 'masks', 'graph', 'words')
+SUITES = ('kernels', 'operations', 'policy', 'choice', 'device', 'tiles', 'outlines', 'masks', 'graph', 'words')
 ROOT, BUILD = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
 # Five lines that run, of which one is not run without an argument, and two ways out of one branch.
 SOURCE = """int main(int argc, char **argv)
@@ -101,7 +101,7 @@ def check_run(folder):
     called = (folder / 'called').read_text().splitlines()
     names = {line for line in called if line in known}
     others = {'seed mutants', 'refine mutants', 'detect sam3 mutants', 'detect dino mutants', 'detect words mutants',
-              'guarded selftest', 'tile mutants', 'attention tile mutants', 'recall tile mutants'}
+              'guarded selftest', 'outline mutants', 'tile mutants', 'attention tile mutants', 'recall tile mutants'}
     unoptimized = set() if 'recall tile mutants' in known else {'recall tile mutants'}  # as tools/coverage.sh builds
     expect('the tests that plant faults', others - unoptimized | {'ops selftest linear'} < names, done)
     expect('no other test', all(name.startswith('ops selftest ') for name in names - others), done)
