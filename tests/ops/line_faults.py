@@ -6,14 +6,13 @@ line_faults.py write SOURCES FOLDER   copies of the sources, every fault a choic
 line_faults.py run PROGRAM            runs check_ops, built from those, once per fault that this processor can run; exit status 1
                                       if a fault is missed, or the test fails without one
 """
-import concurrent.futures
 import os
 import pathlib
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from plant import plant  # noqa: E402
+from plant import count_wrong, write_faulty  # noqa: E402
 
 # (file, a piece of it with «expression => its fault», the level that has it, or none: all have).
 MUTANTS = [
@@ -92,11 +91,7 @@ __attribute__((constructor)) static void choose(void)
 
 
 def write(sources, folder):
-    texts = {file: (sources / file).read_text() for file in {file for file, *_ in MUTANTS}}
-    for number, (file, piece, _) in enumerate(MUTANTS, 1):
-        texts[file] = plant(texts[file], file, 'line_fault', number, piece)
-    for file, text in texts.items():
-        (folder / f'faulty_{file}').write_text('extern int line_fault;\n' + text)
+    write_faulty(MUTANTS, 'line_fault', sources, folder)
     (folder / 'line_fault.c').write_text(CHOICE)
 
 
@@ -110,12 +105,7 @@ def run(program):
         commands = [[program, '--op=paint', f'--case={case}', seed] for case, seed in TRIES]
         return any(subprocess.run(command, capture_output=True, env=env).returncode for command in commands)
 
-    wrong = 0
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for number, caught in zip(numbers, pool.map(is_caught, numbers)):
-            if caught != bool(number):
-                wrong += 1
-                print(f'MISSED {MUTANTS[number - 1]}' if number else 'FAILED without a fault', flush=True)
+    wrong = count_wrong(MUTANTS, numbers, is_caught)
     print(f'{len(numbers) - 1} mutants of {len(MUTANTS)}, {wrong} wrong')
     return wrong > 0
 

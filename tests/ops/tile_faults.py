@@ -7,13 +7,12 @@ tile_faults.py write SOURCES FOLDER   copies of the sources, every fault a choic
 tile_faults.py run PROGRAM FILE       runs the test, built from those, once per fault of the file; exit status 1 if a fault is
                                       missed, or the test fails without one
 """
-import concurrent.futures
 import pathlib
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from plant import plant  # noqa: E402
+from plant import count_wrong, write_faulty  # noqa: E402
 
 SKIP = 77  # meson: not run here
 
@@ -68,14 +67,6 @@ MUTANTS = [
 ]
 
 
-def write(sources, folder):
-    texts = {file: (sources / file).read_text() for file in {file for file, _ in MUTANTS}}
-    for number, (file, piece) in enumerate(MUTANTS, 1):
-        texts[file] = plant(texts[file], file, 'tile_fault', number, piece)
-    for file, text in texts.items():
-        pathlib.Path(folder, 'faulty_' + file).write_text('extern int tile_fault;\n' + text)
-
-
 def run(program, only):
     numbers = [0] + [number for number, (file, _) in enumerate(MUTANTS, 1) if file == only]
 
@@ -85,19 +76,14 @@ def run(program, only):
     if subprocess.run([program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == SKIP:
         print('not on this processor')
         return SKIP
-    wrong = 0
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for number, caught in zip(numbers, pool.map(is_caught, numbers)):
-            if caught != bool(number):
-                wrong += 1
-                print(f'MISSED {MUTANTS[number - 1]}' if number else 'FAILED without a fault', flush=True)
+    wrong = count_wrong(MUTANTS, numbers, is_caught)
     print(f'{len(numbers) - 1} mutants, {wrong} wrong')
     return wrong > 0
 
 
 if __name__ == '__main__':
     if len(sys.argv) == 4 and sys.argv[1] == 'write':
-        sys.exit(write(pathlib.Path(sys.argv[2]), sys.argv[3]))
+        sys.exit(write_faulty(MUTANTS, 'tile_fault', sys.argv[2], sys.argv[3]))
     if len(sys.argv) == 4 and sys.argv[1] == 'run':
         sys.exit(run(sys.argv[2], sys.argv[3]))
     sys.exit(__doc__)
