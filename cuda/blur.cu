@@ -18,7 +18,8 @@ enum {
 struct blurring {
     uint8_t *data;
     int stride;
-    struct sam_blur_plane is;
+    struct sam_units is;
+    struct sam_cells cells;
     int written; // numbers of a unit
     int *mean;   // (lines, columns, numbers)
     int smooth;
@@ -36,10 +37,10 @@ mean_kernel(const __grid_constant__ blurring a)
     await_earlier();
     __shared__ unsigned sums[MEAN_WARPS][N];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int top = (a.is.line + blockIdx.y) * a.is.height;
-    const int left = (a.is.column + blockIdx.x) * a.is.width;
-    const int bottom = min(top + a.is.height, a.is.rows);
-    const int right = min(left + a.is.width, a.is.units);
+    const int top = (a.cells.line + blockIdx.y) * a.cells.height;
+    const int left = (a.cells.column + blockIdx.x) * a.cells.width;
+    const int bottom = min(top + a.cells.height, a.is.rows);
+    const int right = min(left + a.cells.width, a.is.units);
     unsigned sum[N] = {};
     for (int y = top + warp; y < bottom; y += MEAN_WARPS) {
         const uint8_t *row = a.data + (size_t) y * a.stride;
@@ -63,7 +64,8 @@ mean_kernel(const __grid_constant__ blurring a)
     for (int w = 0; w < MEAN_WARPS; w++)
         all += sums[w][threadIdx.x];
     const unsigned count = (bottom - top) * (right - left);
-    a.mean[(blockIdx.y * a.is.columns + blockIdx.x) * N + threadIdx.x] = (all + count / 2) / count;
+    const int cell = blockIdx.y * a.cells.columns + blockIdx.x;
+    a.mean[cell * N + threadIdx.x] = (all + count / 2) / count;
 }
 
 static __device__ bool is_hidden(const blurring &a, int y, int x)
@@ -82,16 +84,16 @@ static __device__ bool is_hidden(const blurring &a, int y, int x)
 // The first number of a cell's means, or of the nearest cell's.
 static __device__ const int *cell_at(const blurring &a, int line, int column, int n)
 {
-    const int i = min(max(line - a.is.line, 0), a.is.lines - 1);
-    const int j = min(max(column - a.is.column, 0), a.is.columns - 1);
-    return a.mean + (i * a.is.columns + j) * n;
+    const int i = min(max(line - a.cells.line, 0), a.cells.lines - 1);
+    const int j = min(max(column - a.cells.column, 0), a.cells.columns - 1);
+    return a.mean + (i * a.cells.columns + j) * n;
 }
 
 template <int B, int N>
 static __device__ void write_smooth(const blurring &a, int y, int x, uint8_t *unit)
 {
     using wide = typename std::conditional<B == 1, int, long long>::type;
-    const int h = a.is.height, w = a.is.width;
+    const int h = a.cells.height, w = a.cells.width;
     const int t = 2 * y + 1 - h, i = t < 0 ? -1 : t / (2 * h);
     const int v = (t - 2 * h * i) * 128 / h;
     const int u = x - w / 2, j = u < 0 ? -1 : u / w;
@@ -112,7 +114,7 @@ static __device__ void write_smooth(const blurring &a, int y, int x, uint8_t *un
 template <int B, int N>
 static __device__ void write_flat(const blurring &a, int y, int x, uint8_t *unit)
 {
-    const int *mean = cell_at(a, y / a.is.height, x / a.is.width, N);
+    const int *mean = cell_at(a, y / a.cells.height, x / a.cells.width, N);
 #pragma unroll
     for (int k = 0; k < N; k++)
         if (k < a.written)
@@ -141,7 +143,8 @@ struct blur_launch {
     template <int B, int N> void of() const
     {
         const int rows = (a.y0 + a.height - 1) / a.is.unit_height + 1 - a.y;
-        SAM_LAUNCH((mean_kernel<B, N>), dim3(a.is.columns, a.is.lines), MEAN_THREADS, 0, q, a);
+        SAM_LAUNCH((mean_kernel<B, N>), dim3(a.cells.columns, a.cells.lines), MEAN_THREADS, 0, q,
+                   a);
         SAM_LAUNCH((blur_kernel<B, N>), dim3(blocks_for(a.columns, BLUR_THREADS), rows),
                    BLUR_THREADS, 0, q, a);
         sam_cuda_launched(q, "blur");
@@ -155,7 +158,8 @@ extern "C" void sam_blur_cuda(struct sam_queue *q, const struct sam_blur *p)
     const bool has_fourth = f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA;
     const uint8_t *map = take_map(q, c);
     for (int i = 0; i < 3 && !q->status; i++) {
-        blurring a = { (uint8_t *) f->plane[i], f->stride[i], sam_blur_plane(p, i) };
+        blurring a = { (uint8_t *) f->plane[i], f->stride[i], sam_frame_units(f, i),
+                       sam_blur_cells(p, i) };
         if (!a.is.units)
             continue;
         a.written = has_fourth ? 3 : a.is.numbers;

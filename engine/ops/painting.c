@@ -72,26 +72,23 @@ struct sam_units sam_frame_units(const struct sam_frame *f, int plane)
     return u;
 }
 
-struct sam_blur_plane sam_blur_plane(const struct sam_blur *p, int plane)
+struct sam_cells sam_blur_cells(const struct sam_blur *p, int plane)
 {
     const struct sam_units u = sam_frame_units(&p->frame, plane);
     const struct sam_cover *c = p->cover;
-    struct sam_blur_plane b = { .units = u.units, .rows = u.rows, .numbers = u.numbers,
-                                .unit_width = u.unit_width, .unit_height = u.unit_height };
+    struct sam_cells b = { .width = c->cell / u.unit_width, .height = c->cell / u.unit_height };
 
     if (!u.units)
         return b;
-    b.width = c->cell / b.unit_width;
-    b.height = c->cell / b.unit_height;
     // those that hidden units lie in, and those around them
-    const int left = c->x / b.unit_width / b.width;
-    const int top = c->y / b.unit_height / b.height;
-    const int right = (c->x + c->width - 1) / b.unit_width / b.width;
-    const int bottom = (c->y + c->height - 1) / b.unit_height / b.height;
+    const int left = c->x / u.unit_width / b.width;
+    const int top = c->y / u.unit_height / b.height;
+    const int right = (c->x + c->width - 1) / u.unit_width / b.width;
+    const int bottom = (c->y + c->height - 1) / u.unit_height / b.height;
     b.column = left > 0 ? left - 1 : 0;
     b.line = top > 0 ? top - 1 : 0;
-    b.columns = (right < (b.units - 1) / b.width ? right + 2 : right + 1) - b.column;
-    b.lines = (bottom < (b.rows - 1) / b.height ? bottom + 2 : bottom + 1) - b.line;
+    b.columns = (right < (u.units - 1) / b.width ? right + 2 : right + 1) - b.column;
+    b.lines = (bottom < (u.rows - 1) / b.height ? bottom + 2 : bottom + 1) - b.line;
     return b;
 }
 
@@ -100,9 +97,10 @@ int sam_blur_numbers(const struct sam_blur *p)
     int numbers = 0;
 
     for (int i = 0; i < 3; i++) {
-        const struct sam_blur_plane b = sam_blur_plane(p, i);
-        if (b.columns * b.lines * b.numbers > numbers)
-            numbers = b.columns * b.lines * b.numbers;
+        const struct sam_cells b = sam_blur_cells(p, i);
+        const int more = b.columns * b.lines * sam_frame_units(&p->frame, i).numbers;
+        if (more > numbers)
+            numbers = more;
     }
     return numbers;
 }

@@ -85,15 +85,13 @@ struct sam_units {
 
 struct sam_units sam_frame_units(const struct sam_frame *f, int plane);
 
-// A plane as blur sees it; no units where the format has no such plane.
-struct sam_blur_plane {
-    int units, rows, numbers;    // units of a row, rows; numbers of a unit
-    int unit_width, unit_height; // px
-    int width, height;           // of a cell, in units and rows
-    int column, line, columns, lines; // cells that hidden units may take colours from
+// A plane's cells that hidden units may take colours from; none where the format has no such plane.
+struct sam_cells {
+    int width, height; // of a cell, in units and rows
+    int column, line, columns, lines;
 };
 
-struct sam_blur_plane sam_blur_plane(const struct sam_blur *p, int plane);
+struct sam_cells sam_blur_cells(const struct sam_blur *p, int plane);
 
 int sam_blur_numbers(const struct sam_blur *p);
 

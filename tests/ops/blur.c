@@ -259,8 +259,8 @@ static const struct mutant mutants[] = {
     MUTANT(blur, forgets_depth),    MUTANT(blur, twice),
 };
 
-CUDA_FAULT("blur.cu", "bottom = «min(top + a.is.height, a.is.rows) => top + a.is.height»;")
-CUDA_FAULT("blur.cu", "right = «min(left + a.is.width, a.is.units) => left + a.is.width»;")
+CUDA_FAULT("blur.cu", "bottom = «min(top + a.cells.height, a.is.rows) => top + a.cells.height»;")
+CUDA_FAULT("blur.cu", "right = «min(left + a.cells.width, a.is.units) => left + a.cells.width»;")
 CUDA_FAULT("blur.cu", "x < right; «x += 32 => x += 64»)")
 CUDA_FAULT("blur.cu", "sums[warp][k] = sum[k];\n"
                       "    }\n"
@@ -270,8 +270,8 @@ CUDA_FAULT("blur.cu", "dy < «a.is.unit_height => 1»;")
 CUDA_FAULT("blur.cu", "dx < «a.is.unit_width => 1»;")
 CUDA_FAULT("blur.cu", "«py < a.height => true» && px >= 0")
 CUDA_FAULT("blur.cu", "«px >= 0 => true» && px < a.width")
-CUDA_FAULT("blur.cu", "line - a.is.line, 0), «a.is.lines - 1 => a.is.lines»)")
-CUDA_FAULT("blur.cu", "column - a.is.column, 0), «a.is.columns - 1 => a.is.columns»)")
+CUDA_FAULT("blur.cu", "line - a.cells.line, 0), «a.cells.lines - 1 => a.cells.lines»)")
+CUDA_FAULT("blur.cu", "column - a.cells.column, 0), «a.cells.columns - 1 => a.cells.columns»)")
 CUDA_FAULT("blur.cu", "i = t < 0 ? «-1 => 0» :")
 CUDA_FAULT("blur.cu", "j = u < 0 ? «-1 => 0» :")
 CUDA_FAULT("blur.cu", "+ «s / 2 => 0» + s")
