@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Helpers of pools: how many there are, whom they help, and that each item of a job is done once,
 // by a thread whose workspace is its own meanwhile.
+#define _GNU_SOURCE // sched_getaffinity
 #include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
@@ -82,6 +83,52 @@ static void check_hiring(void)
     expect(sam_crew_hire(c, 7, &first) == 0, "none comes to eleven callers");
     sam_crew_close(&c);
     expect(!c, "closed");
+}
+
+// ---- where helpers are waked
+
+static cpu_set_t seen; // the processors that a helper may have
+
+static void tell_processors(void *boss, int thread)
+{
+    (void) thread;
+    sched_getaffinity(0, sizeof(seen), &seen);
+    atomic_store((atomic_int *) boss, 1);
+}
+
+static void ask_helper(struct sam_crew *c)
+{
+    atomic_int told = 0;
+
+    while (!sam_crew_hire(c, 1, &told)) // it may not have left
+        sched_yield();
+    while (!atomic_load(&told))
+        sched_yield();
+}
+
+// Not on the caller's processor, and on none that the caller may not have.
+static void check_processors(void)
+{
+    struct sam_crew *c = sam_crew_open(2, tell_processors);
+    cpu_set_t all, one, both, before;
+    int count, first = 0;
+
+    sched_getaffinity(0, sizeof(all), &all);
+    count = CPU_COUNT(&all);
+    while (!CPU_ISSET(first, &all))
+        first++;
+    ask_helper(c);
+    CPU_AND(&both, &seen, &all);
+    expect(CPU_EQUAL(&both, &seen) && CPU_COUNT(&seen) == (count > 1 ? count - 1 : 1),
+           "a helper may have %d processors of %d", CPU_COUNT(&seen), count);
+    before = seen;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    ask_helper(c);
+    expect(CPU_EQUAL(&before, &seen), "the helper of a caller with one processor was moved");
+    sched_setaffinity(0, sizeof(all), &all);
+    sam_crew_close(&c);
 }
 
 // ---- pools
@@ -177,6 +224,7 @@ static void check_priorities(void)
 int main(void)
 {
     check_hiring();
+    check_processors();
     check_pools(0);
     check_pools(1);
     check_pools(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#define _GNU_SOURCE // sched_getaffinity
+#define _GNU_SOURCE // sched_getaffinity, sched_getcpu
 
 #include "ops/cpu/crew.h"
 
@@ -239,6 +239,30 @@ int sam_crew_share(const struct sam_crew *c)
     return busy > 1 ? (c->threads + busy - 1) / busy : c->threads;
 }
 
+// Every processor that the caller may have but the one that it is on. A helper that is waked is put
+// where it slept, or where the caller is. If something else keeps the other processors busy, of
+// however low a priority, it waits there until the caller has done its work, too, and is not moved,
+// since it hardly ever runs.
+static bool find_others(cpu_set_t *others)
+{
+    const int own = sched_getcpu();
+
+    if (own < 0 || sched_getaffinity(0, sizeof(*others), others))
+        return false;
+    CPU_CLR(own, others);
+    return CPU_COUNT(others) > 0;
+}
+
+static void wake(struct helper *h, void *boss)
+{
+    cpu_set_t others;
+
+    h->boss = boss;
+    if (find_others(&others))
+        pthread_setaffinity_np(h->id, sizeof(others), &others);
+    pthread_cond_signal(&h->hired);
+}
+
 int sam_crew_hire(struct sam_crew *c, int count, void *boss)
 {
     int hired = 0;
@@ -248,11 +272,8 @@ int sam_crew_hire(struct sam_crew *c, int count, void *boss)
     const int busy = atomic_load_explicit(&c->busy, memory_order_relaxed);
     const int at_work = c->threads - 1 - c->idle;
     const int most = c->threads - (busy > 1 ? busy : 1) - at_work;
-    for (; hired < count && hired < most && c->idle; hired++) {
-        struct helper *h = &c->helper[c->free[--c->idle]];
-        h->boss = boss;
-        pthread_cond_signal(&h->hired);
-    }
+    for (; hired < count && hired < most && c->idle; hired++)
+        wake(&c->helper[c->free[--c->idle]], boss);
     pthread_mutex_unlock(&c->lock);
     return hired;
 }
