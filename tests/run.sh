@@ -97,13 +97,13 @@ list_levels() { # all | taken
     [ "$1" = all ] && echo "$levels" || echo "$taken"
 }
 
-# Lines for reports, and no more optimization than keeps the tests quick: -O2 -g takes three times as long to compile.
+# Lines for reports, and optimization only of loops (meson.build), which keeps the tests quick: -O2 -g takes three times as long to compile.
 # Without a GPU the CUDA backend only refuses to open; its kernels would take minutes to compile again. Elements and the live
 # program run on kernels without checks, of build/: those of the tests of the engine have them.
 build_checked() { # folder, sanitizers, levels (of list_levels), suite (else of all what its tests need)
     local folder=$1 sanitizers=$2 targets=
     tests/kernels.sh || return
-    [ -f "$folder/build.ninja" ] || meson setup "$folder" -Demu=false -Dcuda=disabled -Db_sanitize="$sanitizers" -Doptimization=1 \
+    [ -f "$folder/build.ninja" ] || meson setup "$folder" -Demu=false -Dcuda=disabled -Db_sanitize="$sanitizers" -Doptimization=0 \
         -Ddebug=true -Dc_args=-g1 -Dcpp_args=-g1 -Db_lundef=false -Dchecked_kernels=false -Dkernels_of="$PWD/build" \
         -Dchecked_levels="$(list_levels "$3")" >/dev/null || return
     ninja -C "$folder" build.ninja >/dev/null || return # tests that are new since
