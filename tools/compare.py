@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Compares SAM 2.1, EdgeTAM and EfficientTAM at full size in PyTorch (the published code) and in our engine, on a
-real clip, with seeded random weights: errors per stage, mask IoU per frame, times.
+real clip, with seeded random weights: errors per stage, mask IoU per frame, times. SAM 3's tracker, too: of transformers'
+modules (sam3_torch.py), at a side that is a multiple of 336.
 
 usage: SAM2_REPO=CHECKOUT EDGETAM_REPO=CHECKOUT EFFICIENTTAM_REPO=CHECKOUT
            python tools/compare.py --clip FOLDER-OF-JPG
-           [--sizes tiny,small,base+,large,edgetam,efficienttam_ti,efficienttam_ti_1,...] [--side 1024] [--frames 19]
+           [--sizes tiny,small,base+,large,edgetam,efficienttam_ti,efficienttam_ti_1,...,sam3] [--side 1024] [--frames 19]
            [--precisions fp32,bf16] [--seed 1] [--work FOLDER] [--stages] [--published]
 
 18 frames fill the memory; eight fill its maps. build/ must be built. OMP_NUM_THREADS says how many threads both have.
@@ -35,6 +36,7 @@ from safetensors.torch import load_file, save_file
 
 import make_golden
 import published
+import sam3_torch
 from stages import Stages
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -42,6 +44,7 @@ PARTS = {'block': 'a block', 'stage': 'a block', 'stem': 'a block', 'fpn': 'neck
          's1': 'neck', 'memory_attention': 'memory attention', 'decoder': 'decoder',
          'memory_encoder': 'memory encoder', 'spatial_perceiver': 'perceiver'}
 CLICK = 500 / 1024, 520 / 1024  # of the side
+PRESENT = 12.0  # bias of SAM 3's object score: its random head must not say that nothing is there
 
 
 def read_clip(folder, count, side):
@@ -56,8 +59,34 @@ def click(side):
     return {'frame': 0, 'obj': 1, 'points': [[side * c for c in CLICK]], 'labels': [1]}
 
 
+def build(size, seed, side):
+    if size != 'sam3':
+        return published.build(size, seed, side)
+    spec = {**sam3_torch.TRUE, 'image_size': side}
+    model = sam3_torch.build(spec)
+    sam3_torch.randomize(model, seed, PRESENT)
+    return sam3_torch.Tracker(model, spec)
+
+
+def save(model, weights):
+    if isinstance(model, sam3_torch.Tracker):
+        state = {k: v.clone() for k, v in model.m.state_dict().items() if v.is_floating_point()}
+        save_file(state, weights, metadata={'samtrack': json.dumps(make_golden.config(model.spec))})
+    else:
+        published.save_pt(model, weights)
+
+
+def run_sam3(model, frames):
+    last = len(frames) - 1
+    result = sam3_torch.run_scenario(model, frames, [click(model.S)], None, True, (last,), last)
+    began = np.diff(np.array([*model.began, (time.perf_counter(), time.process_time())]), axis=0)[-3:]
+    return result, *(1e3 * np.median(began, axis=0))
+
+
 def run_published(model, frames):
     """Outputs of every frame, the stages of the last one, ms per frame and of a processor."""
+    if isinstance(model, sam3_torch.Tracker):
+        return run_sam3(model, frames)
     stages = Stages(model)
     result, times, used = {}, [], []
     with torch.inference_mode():
@@ -108,6 +137,8 @@ def part_of(stage):
 
 def weights_of(work, size):
     """A name that tells the variant, where shapes cannot."""
+    if size == 'sam3':
+        return work / 'model.safetensors'
     return work / (f'{size}.pt' if size in published.EFFICIENTTAM else 'model.pt')
 
 
@@ -149,7 +180,7 @@ def run_masks(work, model, side, precision, theirs, count):
         flips.append(int((a != b).sum()))
         scores.append(float((ours[score] - theirs[score]).abs()))
     print(f'    mask IoU per frame ({precision}): ' + ' '.join(f'{i:.4f}' for i in ious))
-    print(f'    worst IoU {min(ious):.4f}, most pixels flipped {max(flips)} of {side * side // 16}, '
+    print(f'    worst IoU {min(ious):.4f}, most pixels flipped {max(flips)} of {theirs[mask].numel()}, '
           f'largest difference of the object score {max(scores):.1e}')
     return {'ours_ms': told['p50_ms'], 'ours_processor_ms': round(used, 1), 'open_ms': told['open_ms'], 'worst_iou': round(min(ious), 5),
             'most_flipped': max(flips), 'score_error': max(scores)}
@@ -159,7 +190,7 @@ def tell_noise(model, frames, theirs):
     """How far the published code's masks move with its weights."""
     noise = torch.Generator().manual_seed(1)
     with torch.no_grad():
-        for p in model.parameters():
+        for p in (model.m if isinstance(model, sam3_torch.Tracker) else model).parameters():
             p.mul_(1 + 1e-6 * torch.randn(p.shape, generator=noise))
     moved, _, _ = run_published(model, frames)
     masks = [k for k in theirs if k.endswith('low_res')]
@@ -170,9 +201,9 @@ def tell_noise(model, frames, theirs):
 
 
 def compare(size, frames, args, work):
-    model = published.build(size, args.seed, args.side)
+    model = build(size, args.seed, args.side)
     weights = weights_of(work, size)
-    published.save_pt(model, weights)
+    save(model, weights)
     save_file({'frames': torch.from_numpy(frames)}, work / 'frames.safetensors')
     script = {'image_size': args.side, 'T': len(frames), 'scenarios': {'click': [click(args.side)]}}
     (work / 'scenarios.json').write_text(json.dumps(script))

@@ -8,6 +8,7 @@ mask and is remembered by itself, not made binary; pointers only of conditioning
 chosen by presence times predicted IoU; the trunk's epsilon is 1e-5. No code of the publisher is included or needed."""
 import math
 import pathlib
+import time
 
 import numpy as np
 import torch
@@ -16,6 +17,9 @@ import torch.nn.functional as F
 PATCH = 14
 CONDS, MAPS, POINTERS = 4, 6, 16  # most conditioning frames and maps of others; pointers, with the current frame's
 KEPT = 0.01
+# The published sizes; image_size is 1008, or a multiple of a window's side, 336.
+TRUE = dict(version='sam3', embed_dim=1024, num_heads=16, depth=32, hidden=4736, window=24, global_att_blocks=[7, 15, 23, 31],
+            position=24, d_model=256, mem_dim=64, memory_layers=4, mlp_hidden=2048, iou_hidden=256, memory_hidden=2048)
 
 
 def config(spec):
@@ -29,9 +33,10 @@ def config(spec):
         vision_config=dict(model_type='sam3_vision_model', fpn_hidden_size=d, backbone_config=backbone,
                            backbone_feature_sizes=[[4 * grid] * 2, [2 * grid] * 2, [grid] * 2]),
         prompt_encoder_config=dict(hidden_size=d, image_size=S),
-        mask_decoder_config=dict(hidden_size=d, mlp_dim=3 * d, iou_head_hidden_dim=40),
+        mask_decoder_config=dict(hidden_size=d, mlp_dim=spec.get('mlp_hidden', 3 * d),
+                                 iou_head_hidden_dim=spec.get('iou_hidden', 40)),
         memory_attention_hidden_size=d, memory_attention_num_layers=spec['memory_layers'],
-        memory_attention_feed_forward_hidden_size=2 * d, memory_attention_rope_feat_sizes=[grid] * 2,
+        memory_attention_feed_forward_hidden_size=spec.get('memory_hidden', 2 * d), memory_attention_rope_feat_sizes=[grid] * 2,
         memory_encoder_hidden_size=d, memory_encoder_output_channels=spec['mem_dim'], mask_downsampler_embed_dim=d,
         memory_fuser_embed_dim=d, memory_fuser_intermediate_dim=4 * d, image_size=S)
 
@@ -98,7 +103,7 @@ class Tracker:
     """One object, forward in time."""
 
     def __init__(self, model, spec):
-        self.m, self.S, self.grid = model, spec['image_size'], spec['image_size'] // PATCH
+        self.m, self.spec, self.S, self.grid = model, spec, spec['image_size'], spec['image_size'] // PATCH
         self.selects = spec.get('memory_selection', 'scored') == 'scored'
         self.window = spec['window']
         self.stage = {}
@@ -276,10 +281,12 @@ class Tracker:
     def run(self, frames, items, folder, stages, stage_frames, trunk_frame):
         obj, first = items[0]['obj'], items[0]['frame']
         images = normalize(frames)
+        self.began = []  # of each frame: by the clock and on a processor, in s
         self.conds, self.others, result = {}, {}, {}
         for t in range(first, len(frames)):
             prefix = f'obj{obj}/frame{t:03}'
             given = [i for i in items if i['frame'] == t]
+            self.began.append((time.perf_counter(), time.process_time()))
             self.encode(images[t])
             self.stage.clear()
             if t > first:
