@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Trains the detector by words of the tests: MM-Grounding DINO in miniature, as transformers publishes it, on the scene
-that samscene draws. It knows the scene's things and nothing else; four minutes did not teach it their colours.
+that samscene draws. It knows the scene's things and nothing else: things after four minutes, colours after ten.
 
-usage: train_words.py --plugins BUILD/gst/scene --out FOLDER [--minutes N] [--threads N] [--seed N]
+usage: train_words.py --plugins BUILD/gst/scene --out FOLDER [--from FOLDER] [--minutes N] [--threads N] [--seed N]
 
 Writes model.safetensors (fp16), config.json and vocab.txt. The frames are samscene's, the truth is its property "flat".
 Every position of the encoder, and every query, is told which phrases name what it lies on; none is matched one to one,
@@ -179,6 +179,9 @@ def loss_of(like, box, thing, boxes, named, owned):
 
 def ask(rng, scenes):
     """Phrases for a batch: of what is there, of what is not, and of letters without a meaning."""
+    if rng.random() < 0.5:  # one thing in all of its colours: nothing else tells them apart
+        phrases = rng.choice(([f'{c} fish' for c in FISH], [f'{c} plane' for c in PLANE], [f'{c} paper plane' for c in PLANE]))
+        return rng.sample(phrases, rng.randint(1, 4))
     names = [n for seed in scenes for thing in name_things(seed) for n in thing]
     phrases = rng.sample(sorted(set(names)), rng.randint(1, 4)) + rng.sample(OTHERS, rng.randint(0, 2))
     if rng.random() < 0.3:
@@ -235,7 +238,7 @@ def test(model, tokenizer, data, tell):
     model.eval()
     seen, unseen = {}, {}
     for n in range(0, len(images), 3):
-        for phrase in ['striped ball', 'person', 'fish', 'paper plane', 'dog', *(f'{c} fish' for c in FISH)]:
+        for phrase in ['striped ball', 'person', 'fish', 'paper plane', 'dog', *(f'{c} fish' for c in FISH), *(f'{c} plane' for c in PLANE)]:
             ids = tokenizer(phrase + '.')['input_ids']
             with torch.no_grad():
                 like, box, _ = run(model, images[n:n + 1], ids)[-1]
@@ -259,6 +262,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--plugins', required=True)
     parser.add_argument('--out', required=True, type=pathlib.Path)
+    parser.add_argument('--from', dest='start', type=pathlib.Path, help='folder of a model that was trained before')
     parser.add_argument('--minutes', type=float, default=10, help='of processor time')
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--seed', type=int, default=1)
@@ -273,6 +277,8 @@ def main():
     tokenizer = BertTokenizerFast(str(args.out / 'vocab.txt'))
     data = load(args.plugins, range(100, 100 + args.scenes))
     model = build(args.seed)
+    if args.start:
+        model.load_state_dict(MMGroundingDinoForObjectDetection.from_pretrained(args.start, dtype=torch.float32).state_dict())
     print(f'{len(data[0])} images, {sum(p.numel() for p in model.parameters())} weights', flush=True)
     train(model, tokenizer, data, args)
     model = model.half()

@@ -222,6 +222,38 @@ GST_START_TEST (test_select)
 
 GST_END_TEST;
 
+/* Colours select: the scene's fish is blue, and its paper plane purple. Scores
+ * are 0.9, and 0.1 of another colour. */
+GST_START_TEST (test_colours)
+{
+  Story story = { 0, };
+  guint i;
+
+  play (&story, 25, "text,of=orange fish. blue fish");
+  expect_thing (&story, "blue fish", "fish");
+  fail_unless (was_told (&story, "+blue fish"));
+  fail_unless (was_told (&story, "-orange fish"));
+  fail_if (was_told (&story, "+orange fish"));
+  for (i = 0; i < story.num; i++)
+    fail_unless (g_strcmp0 (story.thing[i].label, "orange fish"), "orange");
+  clear (&story);
+}
+
+GST_END_TEST;
+
+GST_START_TEST (test_colour_that_is_not_there)
+{
+  Story story = { 0, };
+
+  play (&story, 25, "text,of=green fish. green plane");
+  fail_unless (story.num == 0, "a %s", story.thing[0].label);
+  fail_unless (was_told (&story, "-green fish"));
+  fail_unless (was_told (&story, "-green plane"));
+  clear (&story);
+}
+
+GST_END_TEST;
+
 /* Other words while it plays: the ball ends, the fish begins. */
 GST_START_TEST (test_change)
 {
@@ -254,6 +286,8 @@ wordscene_suite (void)
   suite_add_tcase (s, tc);
   tcase_set_timeout (tc, 250);
   tcase_add_test (tc, test_select);
+  tcase_add_test (tc, test_colours);
+  tcase_add_test (tc, test_colour_that_is_not_there);
   tcase_add_test (tc, test_change);
   return s;
 }
