@@ -449,7 +449,7 @@ military, nuclear and espionage uses among others. Read it before you build on i
 | side | 1008 px; `input-size=336` has a ninth of its tokens, `672` four ninths: both were not trained, and their masks not measured |
 | parameters read | 466 M of 860 M, 1.7 GiB in fp32 |
 | work | 5613 GFLOP a frame in its trunk alone, six times SAM 2.1 tiny whole: at the rates of that table 17 s a frame in fp32 and 9 s in bf16, which nobody has timed; on a CPU it is for archives (`overload-policy=block`) |
-| exactness | each part and whole runs with small random weights, as for the other models ([MODEL.md](MODEL.md#sam-3-a-plain-vision-transformer-with-rotary-positions)); true weights were not run here, nor was anything on a GPU |
+| exactness | each part and whole runs with random weights, small ones and of the true shapes at 336 px, as for the other models ([MODEL.md](MODEL.md#sam-3-a-plain-vision-transformer-with-rotary-positions)); true weights were not run here, nor was anything on a GPU |
 
 ## Live, with and without `follow`
 
