@@ -5,7 +5,7 @@
 #   JOB: plain, emu (the CUDA backend on the CPU), asan (with UBSan), tsan, fuzz; none: all of them
 #   --quick: plain without the long runs (3 minutes on 2 cores, without the CUDA backend where nothing was built)
 #   --full: on the emulated CUDA backend every scenario of every golden (another hour)
-#   --again: also tests of the engine that passed here before with the same program and data (tests/unchanged.py)
+#   --again: also tests that passed here before with the same program and data (tests/unchanged.py)
 # A failing test is told when it fails. Without a GPU nvcc does not optimize; its objects are kept in $SAMTRACK_NVCC_CACHE, ~/.cache/samtrack/nvcc.
 set -u
 cd "$(dirname "$0")/.."
