@@ -364,6 +364,7 @@ pop (GstSamPending * pending, GstSamPrompt * prompt, GstMiniObject ** mask)
     if (!is_command (prompt) || !take_back_waiting (pending, prompt, due))
       result = POP_ONE;
   }
+  pending->applies = result == POP_ONE;
   gst_sam_mutex_unlock (&pending->lock);
   return result;
 }

@@ -473,7 +473,7 @@ gst_sam_pending_is_idle (GstSamPending * pending)
   gboolean idle;
 
   gst_sam_mutex_lock (&pending->lock);
-  idle = !pending->length && !pending->num_bound;
+  idle = !pending->length && !pending->applies && !pending->num_bound;
   gst_sam_mutex_unlock (&pending->lock);
   return idle;
 }

@@ -82,6 +82,7 @@ typedef struct
   guint num_known;
 
   gint width, height;           /* of the frames, 0: not known yet */
+  gboolean applies;             /* a prompt that is neither waiting nor bound */
   gboolean reset;               /* the tracker must forget its objects */
   gboolean jumped;              /* the times of its frames are void */
   guint resets;                 /* how often it did, or got others */

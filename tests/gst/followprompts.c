@@ -32,6 +32,22 @@ GST_START_TEST (test_answers_at_once)
 
 GST_END_TEST;
 
+/* A prompt that the slow model is just being given is neither waiting nor an
+ * object of its: there is something to track all the same. */
+GST_START_TEST (test_a_prompt_that_is_applied)
+{
+  GstHarness *h = follow_harness_new (SQUARE_BOX);
+
+  sam_gate_set (&sam_prompt_gate, TRUE);
+  follow_expect (h, 0, "ok 0: 1@0+0");
+  sam_gate_wait_entered (&sam_prompt_gate, 1);
+  follow_expect (h, 1, "ok 0: 1@1+1");
+  sam_gate_set (&sam_prompt_gate, FALSE);
+  follow_close (h, NULL);
+}
+
+GST_END_TEST;
+
 /* Masks of the slow model from before a click do not take its answer back; those
  * from after it take its place. */
 GST_START_TEST (test_an_anchor_from_before)
@@ -336,6 +352,7 @@ followprompts_suite (void)
 
   tcase_add_checked_fixture (tc, follow_begin, follow_end);
   tcase_add_test (tc, test_answers_at_once);
+  tcase_add_test (tc, test_a_prompt_that_is_applied);
   tcase_add_test (tc, test_an_anchor_from_before);
   tcase_add_test (tc, test_undo_of_a_prompt_that_waits);
   tcase_add_test (tc, test_undo_of_a_correction);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gate.h"
 
-SamGate sam_step_gate, sam_fast_gate;
+SamGate sam_step_gate, sam_prompt_gate, sam_fast_gate;
 const gchar *sam_fast_model;
 
 /* Of a step, guarded by the lock of its gate. */
@@ -53,6 +53,27 @@ __wrap_sam_tracker_step (sam_tracker * t, const struct sam_frame *frame,
   return status;
 }
 
+int __real_sam_tracker_prompt (sam_tracker * t,
+    const struct sam_prompt *prompt, uint64_t * id, struct sam_error *error);
+
+int __wrap_sam_tracker_prompt (sam_tracker * t,
+    const struct sam_prompt *prompt, uint64_t * id, struct sam_error *error);
+
+int
+__wrap_sam_tracker_prompt (sam_tracker * t, const struct sam_prompt *prompt,
+    uint64_t * id, struct sam_error *error)
+{
+  const gboolean is_fast = sam_fast_model && has_model (t, sam_fast_model);
+  int status;
+
+  if (!is_fast)
+    sam_gate_enter (&sam_prompt_gate, NULL);
+  status = __real_sam_tracker_prompt (t, prompt, id, error);
+  if (!is_fast)
+    sam_gate_leave (&sam_prompt_gate);
+  return status;
+}
+
 void
 sam_step_set (int status, guint us)
 {
@@ -87,6 +108,7 @@ sam_step_reset (void)
   sam_step_set (SAM_OK, 0);
   sam_fast_set (SAM_OK, 0);
   reset (&sam_step_gate);
+  reset (&sam_prompt_gate);
   reset (&sam_fast_gate);
 }
 

@@ -42,7 +42,11 @@ guint sam_gate_get_entered (SamGate * gate);
  * --wrap=sam_tracker_step. */
 extern SamGate sam_step_gate;
 
-/* The one before those of trackers of this file, if it is not NULL. */
+/* The one before sam_tracker_prompt(), likewise. */
+extern SamGate sam_prompt_gate;
+
+/* The one before steps of trackers of this file, if it is not NULL. Their prompts
+ * have none. */
 extern SamGate sam_fast_gate;
 extern const gchar *sam_fast_model;
 
