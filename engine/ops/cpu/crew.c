@@ -253,18 +253,9 @@ static bool find_others(cpu_set_t *others)
     return CPU_COUNT(others) > 0;
 }
 
-static void wake(struct helper *h, void *boss)
-{
-    cpu_set_t others;
-
-    h->boss = boss;
-    if (find_others(&others))
-        pthread_setaffinity_np(h->id, sizeof(others), &others);
-    pthread_cond_signal(&h->hired);
-}
-
 int sam_crew_hire(struct sam_crew *c, int count, void *boss)
 {
+    cpu_set_t others;
     int hired = 0;
 
     pthread_mutex_lock(&c->lock);
@@ -272,8 +263,14 @@ int sam_crew_hire(struct sam_crew *c, int count, void *boss)
     const int busy = atomic_load_explicit(&c->busy, memory_order_relaxed);
     const int at_work = c->threads - 1 - c->idle;
     const int most = c->threads - (busy > 1 ? busy : 1) - at_work;
-    for (; hired < count && hired < most && c->idle; hired++)
-        wake(&c->helper[c->free[--c->idle]], boss);
+    const bool has_others = count > 0 && most > 0 && c->idle && find_others(&others);
+    for (; hired < count && hired < most && c->idle; hired++) {
+        struct helper *h = &c->helper[c->free[--c->idle]];
+        h->boss = boss;
+        if (has_others)
+            pthread_setaffinity_np(h->id, sizeof(others), &others);
+        pthread_cond_signal(&h->hired);
+    }
     pthread_mutex_unlock(&c->lock);
     return hired;
 }
