@@ -3,7 +3,7 @@
 # Installs missing packages, builds, runs all tests. Last line: N passed, N failed, N skipped.
 # usage: tests/run.sh [--quick | --full] [--again] [JOB...]
 #   JOB: plain, emu (the CUDA backend on the CPU), asan (with UBSan), tsan, fuzz; none: all of them
-#   --quick: plain without the long runs (3 minutes on 2 cores, without the CUDA backend where nothing was built)
+#   --quick: plain without the long runs (4 minutes on 2 cores, without the CUDA backend where nothing was built)
 #   --full: on the emulated CUDA backend every scenario of every golden (another hour)
 #   --again: also tests that passed here before with the same program and data (tests/unchanged.py)
 # A failing test is told when it fails. Without a GPU nvcc does not optimize; its objects are kept in $SAMTRACK_NVCC_CACHE, ~/.cache/samtrack/nvcc.

@@ -29,15 +29,18 @@ import sys
 import tempfile
 import time
 
-import numpy as np
-import torch
-from PIL import Image
-from safetensors.torch import load_file, save_file
+try:
+    import numpy as np
+    import torch
+    from PIL import Image
+    from safetensors.torch import load_file, save_file
 
-import make_golden
-import published
-import sam3_torch
-from stages import Stages
+    import make_golden
+    import published
+    import sam3_torch
+    from stages import Stages
+except ImportError as e:
+    sys.exit(f'compare.py: {e.name} is not installed in {sys.executable}')
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PARTS = {'block': 'a block', 'stage': 'a block', 'stem': 'a block', 'fpn': 'neck', 's0': 'neck',
@@ -63,9 +66,9 @@ def build(size, seed, side):
     if size != 'sam3':
         return published.build(size, seed, side)
     spec = {**sam3_torch.TRUE, 'image_size': side}
-    model = sam3_torch.build(spec)
-    sam3_torch.randomize(model, seed, PRESENT)
-    return sam3_torch.Tracker(model, spec)
+    model = make_golden.build(spec)
+    sam3_torch.randomize(model.m, seed, PRESENT)
+    return model
 
 
 def save(model, weights):
