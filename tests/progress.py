@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Runs `meson test` and tells how far it is; a test that fails is told at once.
 usage: progress.py [--again] NAME BUILD [ARGUMENTS of meson test]
-       progress.py --targets BUILD [SUITE]
+       progress.py --targets BUILD [--suite SUITE] [--no-suite SUITE]...
 Prints to standard error, and last to standard output: passed failed skipped. A test that passed before on all that it reads
-(unchanged.py) counts as passed and does not run, but with --again. --targets: what the tests of a suite, or
-all tests, need, for ninja; without those that sanitizers do not see."""
+(unchanged.py) counts as passed and does not run, but with --again. --targets: what the tests that `meson test`
+would run with these options need, for ninja."""
 import contextlib
 import json
 import os
@@ -140,22 +140,23 @@ class Run:
         print(*self.verdicts.values())
 
 
-def print_targets(build, suite):
-    root = build.resolve()
+def print_targets(build, options):
+    """What the tests need that `meson test` runs with these options, --suite NAME and --no-suite NAME."""
+    suites = [set(options[i + 1] for i in range(0, len(options), 2) if options[i] == kind) for kind in ('--suite', '--no-suite')]
     files = {t['id']: t['filename'] for t in json.loads((build / 'meson-info/intro-targets.json').read_text())}
     wanted = set()
     for test in json.loads((build / 'meson-info/intro-tests.json').read_text()):
-        suites = {s.split(':')[-1] for s in test['suite']}
-        if (suite in suites or not suite) and 'nosan' not in suites:
+        own = {s.split(':')[-1] for s in test['suite']}
+        if (not suites[0] or own & suites[0]) and not own & suites[1]:
             wanted.update(name for target in test['depends'] for name in files.get(target, []))
-    print(*(pathlib.Path(name).relative_to(root) for name in sorted(wanted)))
+    print(*(pathlib.Path(name).relative_to(build.resolve()) for name in sorted(wanted)))
 
 
 if __name__ == '__main__':
     if len(sys.argv) < 3 + ('--again' in sys.argv):
         sys.exit(__doc__)
     if sys.argv[1] == '--targets':
-        print_targets(pathlib.Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)
+        print_targets(pathlib.Path(sys.argv[2]), sys.argv[3:])
         sys.exit()
     words = [word for word in sys.argv[1:] if word != '--again']
     Run(words[0], pathlib.Path(words[1]), words[2:], len(words) < len(sys.argv) - 1).run()

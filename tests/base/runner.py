@@ -119,6 +119,21 @@ def write_tests(folder, arguments=(), env=None):
         for name, suites in (('op', ['gst']), ('pad', ['gst', 'nosan']), ('threads', ['ops', 'threads']))]))
 
 
+def check_targets(folder):
+    """What the tests of these suites, and no others, need."""
+    (folder / 'meson-info').mkdir()
+    (folder / 'meson-info/intro-targets.json').write_text(json.dumps(
+        [{'id': name, 'filename': [str(folder / name)]} for name in ('one', 'two', 'both')]))
+    (folder / 'meson-info/intro-tests.json').write_text(json.dumps(
+        [{'suite': ['samtrack:' + suite for suite in suites], 'depends': needed} for suites, needed in (
+            (['gst'], ['one', 'both']), (['gst', 'nosan'], ['two']), (['ops', 'threads'], ['both', 'unbuilt']))]))
+    for options, wanted in (('', 'both one two'), ('--no-suite nosan', 'both one'), ('--suite threads', 'both'),
+                            ('--suite gst --no-suite nosan --no-suite threads', 'both one'), ('--suite none', '')):
+        done = subprocess.run([sys.executable, ROOT / 'tests/progress.py', '--targets', folder, *options.split()],
+                              text=True, capture_output=True, timeout=60)
+        expect(done.stdout.strip() == wanted, f'targets with {options!r}: {done.stdout}{done.stderr}, expected {wanted}')
+
+
 def check_unchanged(folder):
     """Of three tests only one is known by what it reads: it runs again whenever that is something else."""
     program, data, library, script = folder / 'op', folder / 'data/inner/file', folder / 'lib.so', folder / 'needed'
@@ -204,7 +219,7 @@ def check_children():
         expect(not left, f'{left} of {child}, {orphan} still run')
 
 
-for check in check_progress, check_again, check_unchanged, check_nvcc:
+for check in check_progress, check_again, check_targets, check_unchanged, check_nvcc:
     with tempfile.TemporaryDirectory() as made:
         check(pathlib.Path(made))
 check_children()

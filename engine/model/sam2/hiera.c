@@ -137,15 +137,15 @@ void sam_hiera_block_run(struct sam_queue *q, const struct sam_hiera_block *b,
 
     // Positions that fill up the last windows are zeros after the norm: their q, k, v are biases.
     // The shortcut of a pooling block is the normalised input projected, then pooled.
-    const struct sam_tensor wide = sam_view(behind(s->wide, sam_count(&qkv)), 1, H, W, out);
     struct sam_linear each[3] = { { .dst = qkv, .src = u, LINEAR(b->qkv) } };
-    struct sam_maxpool pool = { .src = wide };
+    struct sam_maxpool pool = { 0 };
     int count = 1;
     if (beside)
         each[count++] = *beside;
     if (b->pool) {
+        const struct sam_tensor wide = sam_view(behind(s->wide, sam_count(&qkv)), 1, H, W, out);
         each[count++] = (struct sam_linear) { .dst = wide, .src = u, LINEAR(b->shortcut) };
-        pool.dst = y;
+        pool = (struct sam_maxpool) { .dst = y, .src = wide };
     }
     norm_linears(q, .norm = { .dst = u, .src = x, NORM(b->norm1), .eps = EPS_MAP }, .each = each,
                  .count = count, .pool = pool);

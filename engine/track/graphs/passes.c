@@ -288,12 +288,11 @@ void sam_remember_given(struct sam_tracker *t, const struct sam_batch *b)
 // Components of at most max_area places; *logits becomes scratch.
 static void tidy(struct sam_tracker *t, struct sam_tensor *logits, int max_area, bool islands)
 {
+    if (!max_area)
+        return;
     // A mask that is all hole is an absent object.
     const int places = logits->h * logits->w;
     const struct sam_tensor tidied = sam_first(t->mem.scratch.tidied, logits->n);
-
-    if (!max_area)
-        return;
     sam_op_fill_holes(&t->queue, &(struct sam_fill_holes) {
         .dst = tidied, .src = *logits, .room = sam_first(t->mem.scratch.components, logits->n),
         .max_area = max_area < places ? max_area : places - 1,
