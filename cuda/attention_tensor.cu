@@ -99,20 +99,20 @@ static __device__ __forceinline__ void load_stage(typename S::stage *to, const a
                                                   window_rows known, int group, int head, int key0,
                                                   int num_keys)
 {
-    if (!S::READY) {
+    if constexpr (!S::READY) {
         load_each<S::DK>(to->k, S::KEYS, S::THREADS, a, a.k, group, key0, num_keys, a.k_rows,
                          a.k_step, 1, head, a.dk);
         load_each<S::DV>(to->v, S::KEYS, S::THREADS, a, a.v, group, key0, num_keys, a.v_rows,
                          a.v_step, 2, head, a.dv);
-        return;
-    }
+    } else {
 #pragma unroll 1
-    for (int r = threadIdx.x / 4; r < S::KEYS; r += S::THREADS / 4) {
-        const bool valid = key0 + r < num_keys;
-        const int k_row = valid ? key_row_of(a, known, group, key0 + r) : 0;
-        const int v_row = a.width ? k_row : valid ? group * a.v_rows + key0 + r : 0;
-        load_ready<S::DK>(to->k[r], a, a.k, valid, k_row, a.k_step, 1, head, a.dk);
-        load_ready<S::DV>(to->v[r], a, a.v, valid, v_row, a.v_step, 2, head, a.dv);
+        for (int r = threadIdx.x / 4; r < S::KEYS; r += S::THREADS / 4) {
+            const bool valid = key0 + r < num_keys;
+            const int k_row = valid ? key_row_of(a, known, group, key0 + r) : 0;
+            const int v_row = a.width ? k_row : valid ? group * a.v_rows + key0 + r : 0;
+            load_ready<S::DK>(to->k[r], a, a.k, valid, k_row, a.k_step, 1, head, a.dk);
+            load_ready<S::DV>(to->v[r], a, a.v, valid, v_row, a.v_step, 2, head, a.dv);
+        }
     }
 }
 
@@ -133,20 +133,11 @@ static __device__ __forceinline__ uint4 larger_of(const __nv_bfloat16 *a, const 
 }
 
 template <class S>
-static __device__ __forceinline__ void load_queries(typename S::shared *to, const attend &a,
-                                                    window_rows known, int group, int head,
-                                                    int query0)
+static __device__ __forceinline__ void load_ready_queries(typename S::shared *to, const attend &a,
+                                                          window_rows known, int group, int head,
+                                                          int query0)
 {
     const __nv_bfloat16 *q = (const __nv_bfloat16 *) a.q.p + head * a.dk;
-    if (!S::READY) {
-#pragma unroll 1
-        for (int i = threadIdx.x; i < S::ROWS * S::DK; i += S::THREADS) {
-            const int r = i / S::DK, c = i % S::DK;
-            const float v = c < a.dk ? attend_query(a, group, query0 + r, head, c) : 0.0f;
-            to->q[r][c] = bf16_one(v);
-        }
-        return;
-    }
 #pragma unroll 1
     for (int r = threadIdx.x / 4; r < S::ROWS; r += S::THREADS / 4) {
         const int row = dst_row_of(a, known, group, query0 + r);
@@ -165,6 +156,23 @@ static __device__ __forceinline__ void load_queries(typename S::shared *to, cons
                                  larger_of(below + c, below + a.q_step + c));
             else
                 cp_async_16(to->q[r] + c, there ? from + c : q, there);
+        }
+    }
+}
+
+template <class S>
+static __device__ __forceinline__ void load_queries(typename S::shared *to, const attend &a,
+                                                    window_rows known, int group, int head,
+                                                    int query0)
+{
+    if constexpr (S::READY) {
+        load_ready_queries<S>(to, a, known, group, head, query0);
+    } else {
+#pragma unroll 1
+        for (int i = threadIdx.x; i < S::ROWS * S::DK; i += S::THREADS) {
+            const int r = i / S::DK, c = i % S::DK;
+            const float v = c < a.dk ? attend_query(a, group, query0 + r, head, c) : 0.0f;
+            to->q[r][c] = bf16_one(v);
         }
     }
 }

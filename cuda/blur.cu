@@ -158,10 +158,13 @@ extern "C" void sam_blur_cuda(struct sam_queue *q, const struct sam_blur *p)
     const bool has_fourth = f->format == SAM_PIXEL_RGBA || f->format == SAM_PIXEL_BGRA;
     const uint8_t *map = take_map(q, c);
     for (int i = 0; i < 3 && !q->status; i++) {
-        blurring a = { (uint8_t *) f->plane[i], f->stride[i], sam_frame_units(f, i),
-                       sam_blur_cells(p, i) };
+        blurring a = {};
+        a.is = sam_frame_units(f, i);
         if (!a.is.units)
             continue;
+        a.data = (uint8_t *) f->plane[i];
+        a.stride = f->stride[i];
+        a.cells = sam_blur_cells(p, i);
         a.written = has_fourth ? 3 : a.is.numbers;
         a.mean = (int *) p->room.data;
         a.smooth = c->smooth;

@@ -119,7 +119,7 @@ static void
 check_smallest (GstVideoFormat format, gint width, gint height)
 {
   const gchar *name = gst_video_format_to_string (format);
-  gsize size[GST_VIDEO_MAX_PLANES];
+  gsize size[GST_VIDEO_MAX_PLANES] = { 0 };
   Fence fence[GST_VIDEO_MAX_PLANES];
   GstVideoFrame frame;
   GstVideoInfo info;
