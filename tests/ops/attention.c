@@ -225,7 +225,8 @@ CUDA_FAULT("attention_tensor.cu", "first + e % 2 >= «left => left + 1»)")
 CUDA_FAULT("attention_tensor.cu", "if («left < S::KEYS => left <= 0»)\n            hide_beyond")
 CUDA_FAULT("attention_tensor.cu",
            "cp_async_wait<0>();\n"
-           "        «__syncthreads() => (void) 0»; // the stage is there")
+           "        «__syncthreads() => (void) 0»; // the stage is there",
+           "sm_80 attention_bf16_1x150x1090_h1_256_64_calm")
 CUDA_FAULT("attention_tensor.cu",
            "cp_async_wait<0>();\n"
            "        «__syncthreads() => (void) 0»;\n"
@@ -239,7 +240,8 @@ CUDA_FAULT("attention_tensor.cu",
            "    «__syncwarp() => (void) 0»;\n"
            "#pragma unroll\n"
            "    for (int r = row0", "attention_bf16_3x9x8_h8_32_32_calm")
-CUDA_FAULT("attention_tensor.cu", "&sh->s[«step % 2 => 0»];")
+CUDA_FAULT("attention_tensor.cu", "&sh->s[«step % 2 => 0»];",
+           "sm_80 attention_bf16_1x150x1090_h1_256_64_calm")
 CUDA_FAULT("attention_tensor.cu", "fade = «exp2_flushed((top[h] - most) * scale) => 1.0f», zero")
 CUDA_FAULT("attention_tensor.cu", "«__shfl_xor_sync(0xffffffffu, v, 2) => v»);")
 CUDA_FAULT("attention_tensor.cu",
