@@ -22,6 +22,8 @@ void capacity_update(Capacity *c, const GstStructure *stats)
         inferred >= c->inferred && ages >= c->ages;
     gint64 step_ns = 0;
 
+    gst_structure_get_int64(stats, "step-p50-ns", &step_ns);
+    c->steps_per_second = step_ns > 0 ? 1e9 / step_ns : 0;
     if (goes_on && past_us < LEAST_US)
         return;
     c->known = goes_on;
@@ -35,8 +37,6 @@ void capacity_update(Capacity *c, const GstStructure *stats)
         c->mask_age = frames > c->frames ? (gdouble) (ages - c->ages) / (frames - c->frames) /
             c->frames_per_second : 0;
     }
-    gst_structure_get_int64(stats, "step-p50-ns", &step_ns);
-    c->steps_per_second = step_ns > 0 ? 1e9 / step_ns : 0;
     c->since_us = now_us;
     c->frames = frames;
     c->inferred = inferred;

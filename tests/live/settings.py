@@ -163,9 +163,8 @@ def hold_many(build, path):
         check(min(0.9, made / 3) <= rates[0] <= 4 and rates[1] <= rates[0] + 0.5,
               f'rates: {rates}, expected 2 a second, or somewhat less than {made:.2f}')
         steps = m[steps]
-        # A median, too, of some seconds ago: of ten steps, of which a busy machine has made the first slow.
-        usual, slow = (m[f'samtrack_stage_seconds{{camera="c16",stage="step",quantile="{q}"}}'] for q in ('0.50', '0.99'))
-        check(usual / 3 <= 1 / steps <= 1.5 * slow, f'{steps} steps a second, of {usual} to {slow} s each')
+        step = m['samtrack_stage_seconds{camera="c16",stage="step",quantile="0.50"}']
+        check(abs(steps * step - 1) < 0.5, f'{steps} steps a second, of {step} s each')
         left = m['samtrack_capacity_left_ratio{camera="c16"}']
         check(abs(left - max(0, 1 - rates[1] / steps)) < 1e-6, f'{left} is left of {steps} steps a second, with {rates[1]}')
         stale, age = m['samtrack_stale_ratio{camera="c16"}'], m['samtrack_mask_age_seconds{camera="c16"}']
