@@ -30,7 +30,7 @@ static __device__ void produce(rooms<COLUMNS> *r, const CUtensorMap *a, const CU
         const int at = s % STAGES, bytes = FAULT == TOO_FEW_BYTES ? A_BYTES
                                          : FAULT == TOO_MANY_BYTES ? A_BYTES + B_BYTES + 16
                                                                    : A_BYTES + B_BYTES;
-        while (s >= STAGES && !mbarrier_try_wait(&r->empty[at], s / STAGES - 1 & 1)) {}
+        while (s >= STAGES && !mbarrier_try_wait(&r->empty[at], (s / STAGES - 1) & 1)) {}
         mbarrier_arrive_expect(&r->full[at], bytes);
         tensor_copy(r->s[at].a, a, s * DEPTH, 0, 0, &r->full[at]);
         tensor_copy(r->s[at].b, b, s * DEPTH, 0, 0, &r->full[at]);
