@@ -142,12 +142,12 @@ class Run:
 
 def print_targets(build, options):
     """What the tests need that `meson test` runs with these options, --suite NAME and --no-suite NAME."""
-    suites = [set(options[i + 1] for i in range(0, len(options), 2) if options[i] == kind) for kind in ('--suite', '--no-suite')]
+    only, without = ({name for kind, name in zip(options[::2], options[1::2]) if kind == wanted} for wanted in ('--suite', '--no-suite'))
     files = {t['id']: t['filename'] for t in json.loads((build / 'meson-info/intro-targets.json').read_text())}
     wanted = set()
     for test in json.loads((build / 'meson-info/intro-tests.json').read_text()):
         own = {s.split(':')[-1] for s in test['suite']}
-        if (not suites[0] or own & suites[0]) and not own & suites[1]:
+        if (not only or own & only) and not own & without:
             wanted.update(name for target in test['depends'] for name in files.get(target, []))
     print(*(pathlib.Path(name).relative_to(build.resolve()) for name in sorted(wanted)))
 

@@ -24,6 +24,7 @@ done
 [ -n "$jobs" ] || jobs=$([ -n "$quick" ] && echo plain || echo plain emu asan tsan fuzz)
 export SAMTRACK_NVCC_CACHE="${SAMTRACK_NVCC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/samtrack/nvcc}"
 
+plain="--no-suite emu${quick:+ --no-suite slow}" # what the job runs
 passed=0 failed=0 skipped=0 table= fixed=
 wants() { case " $jobs " in *" $1 "*) true ;; *) false ;; esac; }
 
@@ -81,7 +82,7 @@ build_plain() {
     fi
     if [ -n "$quick" ]; then
         ninja -C build build.ninja >/dev/null || return
-        targets=$(python3 tests/progress.py --targets build --no-suite emu --no-suite slow) || return
+        targets=$(python3 tests/progress.py --targets build $plain) || return
     fi
     tools/build.sh $targets
 }
@@ -148,7 +149,7 @@ finish() {
 part packages tools/setup.sh test || { fail "the packages"; finish; }
 if wants plain || wants emu; then
     part "build" build_plain || { fail "the build"; finish; }
-    ! wants plain || part "plain" run_tests plain build --no-suite emu ${quick:+--no-suite slow}
+    ! wants plain || part "plain" run_tests plain build $plain
     ! wants emu || part "emu" run_tests emu build --suite emu
 fi
 # What a sanitizer watches takes longer: Check's limit of a test; -t 6 is meson's of a program.
