@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Small holes and islands of masks: a union-find over the places of each mask, whose root is the
-// component's first place. Komura's and Playne's scheme: a place joins its four earlier neighbours,
-// the root of the later tree is hung under the other by atomicMin, and who lost a race tries again
-// with what it found. Labels only ever fall: a stale one is merely a longer way to the same root.
+// Small holes and islands of masks, by their components.
 //
 // Shape: a thread per place, four launches. Traffic: src twice, labels a few times from the cache.
-#include "view.cuh"
+#include "components.cuh"
 
 struct holes {
     float *dst;
@@ -31,35 +28,11 @@ struct holes {
         return labels(i) + 2 * places;
     }
 
-    __device__ bool is_member(unsigned i) const
+    __device__ bool is_inside(unsigned i) const
     {
         return islands ? src[i] > 0.0f : src[i] <= 0.0f;
     }
 };
-
-// Labels and areas are read where atomics change them.
-static __device__ int root_of(const int *label, int i)
-{
-    for (int up = __ldcg(label + i); up != i; up = __ldcg(label + i))
-        i = up;
-    return i;
-}
-
-static __device__ void unite(int *label, int a, int b)
-{
-    for (;;) {
-        a = root_of(label, a);
-        b = root_of(label, b);
-        if (a == b)
-            return;
-        const int later = max(a, b), first = min(a, b);
-        const int found = atomicMin(&label[later], first);
-        if (found == later)
-            return;
-        a = found; // somebody hung it elsewhere meanwhile: that tree and ours are one
-        b = first;
-    }
-}
 
 struct label_places_at {
     holes h;
@@ -67,7 +40,7 @@ struct label_places_at {
     template <int N> __device__ void at(unsigned i) const
     {
         const unsigned place = i % h.places;
-        h.labels(i)[place] = h.is_member(i) ? (int) place : -1;
+        h.labels(i)[place] = h.is_inside(i) ? (int) place : -1;
         h.areas(i)[place] = 0;
         if (place == 0)
             *h.total(i) = 0;
@@ -79,16 +52,7 @@ struct join_at {
 
     template <int N> __device__ void at(unsigned i) const
     {
-        int *label = h.labels(i);
-        const int place = i % h.places, x = place % h.w;
-        const int above = place - h.w;
-        if (__ldcg(label + place) < 0)
-            return;
-        if (x > 0 && __ldcg(label + place - 1) >= 0)
-            unite(label, place, place - 1);
-        for (int dx = -1; above >= 0 && dx <= 1; dx++)
-            if (x + dx >= 0 && x + dx < h.w && __ldcg(label + above + dx) >= 0)
-                unite(label, place, above + dx);
+        join_earlier(h.labels(i), i % h.places, h.w);
     }
 };
 
@@ -101,7 +65,7 @@ struct measure_at {
     {
         int *label = h.labels(i), *area = h.areas(i);
         const int place = i % h.places;
-        if (__ldcg(label + place) < 0)
+        if (!is_member(label, place))
             return;
         const int root = root_of(label, place);
         if (__ldcg(area + root) <= h.max_area)

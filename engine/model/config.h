@@ -106,6 +106,7 @@ struct sam_config {
     float target_weight; // of its scores among the logits
     float recall_weight; // of what the nearest neighbours of cells tell; 0: they are not asked
     float recall_likeness; // cosine from which on a neighbour is believed
+    float piece_reach; // of the last mask's size that a piece of a mask may be away; 0: any
     float walk_fidelity; // of random walks to the decoder's mask; 0: there are none
     // What is told of a predicted IoU of 0, 0.1 .. 1, of answers to a single click, of those to a
     // box alone, and of tracked masks; all 0: the IoU itself. See sam_config_told_iou().

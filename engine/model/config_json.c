@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config_json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "family.h"
@@ -89,19 +90,27 @@ static int read_distractors(struct sam_config *out, const struct sam_json *r)
     return SAM_OK;
 }
 
-static int read_zoom(const struct sam_json *r, const char *key, float *out)
+// A number that is 0 where there is none, and from `least` to `most` else.
+static int read_optional(const struct sam_json *r, const char *key, double least, double most,
+                         float *out)
 {
     const json_t *v = sam_json_get(r, key);
-    const double zoom = json_number_value(v); // 0 if it is none
-    const char *wanted = "0 or a number from 1 to 8";
+    const double number = json_number_value(v); // 0 if it is none
+    char wanted[64];
 
+    snprintf(wanted, sizeof(wanted), "0 or a number from %g to %g", least, most);
     if (v && !json_is_number(v))
         return sam_json_wrong(r, key, wanted, v);
-    if (zoom != 0 && !(zoom >= 1 && zoom <= 8))
+    if (number != 0 && !(number >= least && number <= most))
         return sam_fail(r->error, SAM_EFORMAT, "%s: key '%s': expected %s, got %g", r->file, key,
-                        wanted, zoom);
-    *out = (float) zoom;
+                        wanted, number);
+    *out = (float) number;
     return SAM_OK;
+}
+
+static int read_zoom(const struct sam_json *r, const char *key, float *out)
+{
+    return read_optional(r, key, 1, 8, out);
 }
 
 static int read_recall(struct sam_config *out, const struct sam_json *target)
@@ -227,6 +236,7 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = read_distractors(out, r)) ||
         (status = sam_json_flag(r, "exact_maps", &out->exact_maps)) ||
         (status = read_target_model(out, r)) ||
+        (status = read_optional(r, "piece_reach", 0.01, 8, &out->piece_reach)) ||
         (status = read_random_walk(out, r)) ||
         (status = read_told_iou(out, r)) ||
         (status = read_zoom(r, "box_zoom", &out->box_zoom)))

@@ -54,6 +54,7 @@
     op(gather_memory,     cpu, cuda) \
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \
+    op(keep_near,         cpu, cuda) \
     op(edge_weights,      ref, cuda) \
     op(random_walk,       cpu, cuda) \
     op(ridge_learn,       cpu, cuda) \

@@ -476,6 +476,22 @@ struct sam_fill_holes {
     bool islands;
 };
 
+// Pieces of masks that came up far from where their objects were are dropped. A piece is of places
+// with logits > 0 that touch, by their corners, too. A row of boxes is F32 x0, y0, x1, y1, area:
+// the edges of a mask's box and how many places it has, 0: none is known. Of each n, b =
+// boxes[before[n]], or zeros where that is negative. Where score[n] > 0, prompted[n] is 0 and b has
+// an area, a piece is near that has a place within floor(reach m) + least of b, m being b's longer
+// side. If all near ones together have a place, and at least `share` of b's area, logits of the
+// others become `value`. Then, where after[n] >= 0, boxes[after[n]] is the box of the logits > 0,
+// or b if there are none or score[n] is not above 0. Rows before and after of all n differ.
+// logits F32 (n, h, w, 1), in place; boxes (rows, 1, 1, SAM_BOX_ROW); score F32 (n, 1, 1, 1);
+// before, after, prompted: I32 (1, 1, 1, n); room I32 (n, 1, 1, 2 h w): scratch.
+enum { SAM_BOX_ROW = 5 };
+struct sam_keep_near {
+    struct sam_tensor logits, boxes, score, before, after, prompted, room;
+    float reach, least, share, value;
+};
+
 // Weights of the edges between neighbours of a picture, for sam_random_walk:
 //   exp(-sharpness d / m) + least
 // where d is the squared distance of the numbers of two neighbours, m its mean over all edges, at

@@ -112,6 +112,28 @@ static bool has_keys(const struct sam_tensor *keys, const struct sam_tensor *fea
            keys->c % c == 0 && keys->c / c > blocks;
 }
 
+void sam_op_keep_near(struct sam_queue *q, const struct sam_keep_near *p)
+{
+    const struct arg args[] = { OUT(logits, ARG_F32), OUT(boxes, ARG_F32), IN(score, ARG_F32),
+                                IN(before, ARG_I32), IN(after, ARG_I32), IN(prompted, ARG_I32),
+                                OUT(room, ARG_I32), NUMBER(reach), NUMBER(least), NUMBER(share),
+                                NUMBER(value), END };
+    const int n = p->logits.n;
+    begin();
+    require(p->logits.c == 1);
+    require(is_shape(&p->boxes, p->boxes.n, 1, 1, SAM_BOX_ROW));
+    require(is_shape(&p->score, n, 1, 1, 1));
+    require(is_per_object(&p->before, n));
+    require(is_per_object(&p->after, n));
+    require(is_per_object(&p->prompted, n));
+    require(is_shape(&p->room, n, 1, 1, 2 * p->logits.h * p->logits.w));
+    require(p->reach >= 0);
+    require(p->least >= 0);
+    require(p->share >= 0);
+    require(p->value <= 0);
+    q->ops->keep_near(q, p);
+}
+
 void sam_op_recall_learn(struct sam_queue *q, const struct sam_recall_learn *p)
 {
     const struct arg args[] = { OUT(keys, ARG_F32), IN(features, ARG_F32), IN(logits, ARG_F32),

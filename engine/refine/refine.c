@@ -6,13 +6,14 @@
 #include "refine.h"
 
 extern const struct sam_refiner sam_refine_selection, sam_refine_zoom, sam_refine_candidates,
-    sam_refine_target, sam_refine_walk;
+    sam_refine_target, sam_refine_near, sam_refine_walk;
 
 static const struct sam_refiner *const list[] = {
     &sam_refine_selection,  // what is remembered
     &sam_refine_zoom,       // where a prompt is answered
     &sam_refine_candidates, // the decoder's choice
     &sam_refine_target,     // its logits
+    &sam_refine_near,       // which pieces of them stay
     &sam_refine_walk,       // their outline
 };
 
@@ -104,6 +105,10 @@ void sam_refine_tracked(const struct sam_refining *r)
     for_each(i, &r->model->config, tracked) {
         const struct sam_refining own = given(r, i);
         list[i]->tracked(&own);
+    }
+    for_each(i, &r->model->config, settled) {
+        const struct sam_refining own = given(r, i);
+        list[i]->settled(&own);
     }
 }
 

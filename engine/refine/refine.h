@@ -5,7 +5,8 @@
 //
 // The moments of a frame, in order:
 //   seen       its input is there
-//   tracked    the decoder has run on objects that are followed; then their masks are remembered
+//   tracked    the decoder has run on objects that are followed
+//   settled    all refiners have changed its masks; then they are remembered
 //   shown      what is remembered is, so what is changed now is shown alone
 //   look       a prompt is about to be answered: in the frame, or in a window of it
 //   answered   the decoder has answered points
@@ -17,7 +18,7 @@
 #include "model/parts.h"
 
 enum {
-    SAM_REFINERS = 5,     // at most
+    SAM_REFINERS = 6,     // at most
     SAM_REFINE_ROOMS = 9, // of each of them, of a kind
     SAM_REFINE_KEPT = 2,  // kinds of numbers that it keeps of an object
     SAM_ALL_KEPT = SAM_REFINERS * SAM_REFINE_KEPT,
@@ -103,10 +104,11 @@ struct sam_refiner {
     void (*lay_out_host)(struct sam_refine_memory *m, const struct sam_config *c,
                          struct sam_arena *a);
 
-    // ---- Moments of a frame; each may be NULL. tracked and shown may be recorded: they copy
-    // nothing from or to the host, unless on_host says so.
+    // ---- Moments of a frame; each may be NULL. tracked, settled and shown may be recorded: they
+    // copy nothing from or to the host, unless on_host says so.
     void (*seen)(const struct sam_refining *r); // n is 0
     void (*tracked)(const struct sam_refining *r);
+    void (*settled)(const struct sam_refining *r);
     void (*shown)(const struct sam_refining *r);
     void (*prompted)(const struct sam_refining *r);
     // input: the frame's, or the window of it that the points were answered in.
@@ -127,7 +129,8 @@ struct sam_refiner {
     void (*leave)(const struct sam_refining *r, const struct sam_window *w);
 };
 
-// ---- refine.c: the hooks of all refiners that a configuration has, in the order of the list.
+// ---- refine.c: the hooks of all refiners that a configuration has, in the order of the list;
+// sam_refine_tracked() calls tracked of all, then settled.
 
 bool sam_refine_forgets_absent(const struct sam_config *c);
 bool sam_refine_needs_input(const struct sam_config *c);

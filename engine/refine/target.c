@@ -33,10 +33,14 @@ enum {
     NEIGHBOURS,
 };
 
-// Scratch; cells are of stride 8, n = channels + 1, b objects.
+// State; cells are of stride 8.
 enum {
     FEATURES, // (1, 2h, 2h, channels) of the frame
-    WEIGHTS,  // (b, 1, 1, n)
+};
+
+// Scratch; n = channels + 1, b objects.
+enum {
+    WEIGHTS, // (b, 1, 1, n)
     CELLS,    // (b, 2h, 2h, 2)
     MATRIX,   // (b, 1, n + 1, 2 n)
     NORMED,   // and the next four: of sam_target_run()
@@ -73,7 +77,7 @@ static struct sam_tensor logits_of(const struct sam_refining *r)
 
 static void look(const struct sam_refining *r)
 {
-    const struct sam_tensor *room = r->memory->scratch, features = room[FEATURES];
+    const struct sam_tensor *room = r->memory->scratch, features = r->memory->state[FEATURES];
     struct sam_target_scratch s = { room[NORMED], room[NORMED + 1], room[NORMED + 2],
                                     room[NORMED + 3], room[NORMED + 4] };
 
@@ -87,13 +91,13 @@ static void learn(const struct sam_refining *r)
     const struct sam_tensor score = sam_first(r->out->score, r->n);
 
     ridge_learn(r->queue, .sums = r->memory->kept[SUMS],
-                .features = r->memory->scratch[FEATURES], .logits = logits_of(r), .score = score,
+                .features = r->memory->state[FEATURES], .logits = logits_of(r), .score = score,
                 .before = r->before, .after = r->after, .prompted = r->prompted,
                 .room = room_of(r, CELLS), .near = NEAR, .keep = KEEP, .far = FAR,
                 .unsure = UNSURE);
     if (r->model->config.recall_weight > 0)
         recall_learn(r->queue, .keys = r->memory->kept[NEIGHBOURS],
-                     .features = r->memory->scratch[FEATURES], .logits = logits_of(r),
+                     .features = r->memory->state[FEATURES], .logits = logits_of(r),
                      .iou = sam_first(r->out->iou, r->n), .score = score, .before = r->before,
                      .after = r->after, .prompted = r->prompted, .room = room_of(r, CELLS),
                      .ring = RING, .beside = NEAR, .doubted = DOUBTED, .trusted = TRUSTED);
@@ -105,7 +109,7 @@ static void recall(const struct sam_refining *r)
     const struct sam_config *c = &r->model->config;
 
     if (c->recall_weight > 0)
-        recall_score(r->queue, .logits = logits_of(r), .features = r->memory->scratch[FEATURES],
+        recall_score(r->queue, .logits = logits_of(r), .features = r->memory->state[FEATURES],
                      .keys = r->memory->kept[NEIGHBOURS], .slot = r->before,
                      .score = sam_first(r->out->score, r->n),
                      .room = sam_view(cells, r->n, cells.h, cells.w, 1),
@@ -113,7 +117,7 @@ static void recall(const struct sam_refining *r)
                      .softness = SOFTNESS);
 }
 
-// Add the scores of what was learnt before to the logits, then learn from them.
+// Add the scores of what was learnt before to the logits.
 static void track(const struct sam_refining *r)
 {
     const struct sam_tensor score = sam_first(r->out->score, r->n);
@@ -123,11 +127,10 @@ static void track(const struct sam_refining *r)
     recall(r);
     ridge_fit(r->queue, .dst = weights, .sums = r->memory->kept[SUMS], .slot = r->before,
               .score = score, .room = room_of(r, MATRIX), .ridge = RIDGE);
-    ridge_score(r->queue, .logits = logits_of(r), .features = r->memory->scratch[FEATURES],
+    ridge_score(r->queue, .logits = logits_of(r), .features = r->memory->state[FEATURES],
                 .weights = weights, .score = score,
                 .room = sam_view(cells, r->n, cells.h, cells.w, 1),
                 .scale = r->model->config.target_weight, .most = MOST);
-    learn(r);
 }
 
 // Learn from the mask that was prompted, instead of what it was tracked to.
@@ -148,7 +151,6 @@ static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config
     const int h = sam_grid(c), n = count_of(c);
     struct sam_target_scratch s;
 
-    m->scratch[FEATURES] = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, c->target_channels);
     m->scratch[WEIGHTS] = sam_arena_tensor(a, SAM_F32, batch, 1, 1, n);
     m->scratch[CELLS] = sam_arena_tensor(a, SAM_F32, batch, 2 * h, 2 * h, 2);
     m->scratch[MATRIX] = sam_arena_tensor(a, SAM_F32, batch, 1, n + 1, 2 * n);
@@ -157,7 +159,16 @@ static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config
     memcpy(&m->scratch[NORMED], parts, sizeof(parts));
 }
 
+static void lay_out_state(struct sam_refine_memory *m, const struct sam_config *c,
+                          enum sam_type type, struct sam_arena *a)
+{
+    const int h = sam_grid(c);
+
+    m->state[FEATURES] = sam_arena_tensor(a, SAM_F32, 1, 2 * h, 2 * h, c->target_channels);
+}
+
 const struct sam_refiner sam_refine_target = {
     .is_on = is_on, .numbers = numbers,
-    .lay_out_scratch = lay_out_scratch, .tracked = track, .prompted = learn_prompted,
+    .lay_out_scratch = lay_out_scratch, .lay_out_state = lay_out_state,
+    .tracked = track, .settled = learn, .prompted = learn_prompted,
 };

@@ -93,6 +93,8 @@ def good_files(f):
         f.good(f'walk-{fidelity}.safetensors', model(m.config(random_walk={'fidelity': fidelity})))
     for zoom in 0, 1, 1.3, 8:
         f.good(f'zoom-{zoom}.safetensors', model(m.config(box_zoom=zoom, click_zoom=zoom)))
+    for reach in 0, 0.01, 0.125, 8:
+        f.good(f'reach-{reach}.safetensors', model(m.config(piece_reach=reach)))
     f.good('hf/model.safetensors', c.safetensors(hf + [tied], {'format': 'pt'}))
     f.write('hf/config.json', hf_config)
     f.good('hf-stem.safetensors', c.safetensors(hf))
@@ -602,6 +604,8 @@ def config_files(f):
     for name, zoom, found in (('half', 0.5, '0.5'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string'), ('flag', True, 'true')):
         bad(f'zoom-{name}', f"'box_zoom'|0 or a number from 1 to 8|{found}", box_zoom=zoom)
         bad(f'click-zoom-{name}', f"'click_zoom'|0 or a number from 1 to 8|{found}", click_zoom=zoom)
+    for name, reach, found in (('tiny', 0.001, '0.001'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string')):
+        bad(f'reach-{name}', f"'piece_reach'|0 or a number from 0.01 to 8|{found}", piece_reach=reach)
     for name, target, words in (('text', 'yes', "'target_model'|an object|a string"), ('empty', {}, "'target_model.weight'|0 to 100|nothing"),
                                 ('narrow', {'channels': 0, 'weight': 1}, "'target_model.channels'|1 to 256|0"),
                                 ('wide', {'channels': 257, 'weight': 1}, "'target_model.channels'|1 to 256|257"),

@@ -406,14 +406,20 @@ def draw_edges(c):
               room=torch.zeros(side, side), labels=labels, boxes=boxes)
 
 
-def areas(members):
-    """Of the component at each place, by letting the largest number among neighbours spread until nothing changes."""
+def components(members):
+    """A number of the component at each place, 0 in none, by letting the largest among neighbours spread until nothing changes."""
     label = members * torch.arange(1, members.numel() + 1.0).reshape(members.shape)
     while True:
         spread = F.max_pool2d(label, 3, 1, 1) * members
         if torch.equal(spread, label):
-            return torch.bincount(label.flatten().long())[label.long()]
+            return label
         label = spread
+
+
+def areas(members):
+    """Of the component at each place."""
+    label = components(members).long()
+    return torch.bincount(label.flatten())[label]
 
 
 def fill_holes(c):
@@ -435,6 +441,39 @@ def islands(c):
         dst = torch.where((members > 0) & (areas(members) <= half), -0.1, src)
         c.add('fill_holes', src=nhwc(src), room=torch.zeros(n, 1, 1, 2 * h * w + 1), max_area=max_area, value=-0.1,
               dst=nhwc(dst))
+
+
+def box_of(mask):
+    """(x0, y0, x1, y1, area) of a mask (h, w); all 0 if it is empty."""
+    y, x = torch.nonzero(mask, as_tuple=True)
+    if not len(x):
+        return torch.zeros(5)
+    return torch.stack((x.min(), y.min(), x.max() + 1, y.max() + 1, mask.sum())).float()
+
+
+def nearby(c):
+    """Pieces of masks that have a place in the enlarged box of the mask before."""
+    for n, h, w, reach, least, share in ((4, 9, 11, 0.25, 2, 0.05), (4, 7, 16, 0.125, 1, 0.4)):
+        h, w = h * c.size(1, 5), w * c.size(1, 5)
+        before, after, prompted = [2, -1, 0, 4][:n], [3, 1, -1, 5][:n], [0, 0, 0, 1][:n]
+        logits = c.randn(n, 1, h, w) - 0.9
+        old = torch.stack([box_of(c.rand(h, w) * (torch.arange(w) < w * c.rand(1)) > 0.98) for _ in range(6)])
+        new, boxes = logits.clone(), old.clone()
+        for i in range(n):
+            b = old[before[i]] if before[i] >= 0 else torch.zeros(5)
+            label = components((logits[i:i + 1] > 0).float())[0, 0]
+            far = int(reach * max(b[2] - b[0], b[3] - b[1])) + least
+            y, x = torch.arange(h)[:, None], torch.arange(w)
+            within = (x >= b[0] - far) & (x < b[2] + far) & (y >= b[1] - far) & (y < b[3] + far)
+            near = torch.isin(label, label[within & (label > 0)])
+            if b[4] > 0 and not prompted[i] and near.any() and near.sum() >= share * b[4]:
+                new[i, 0] = torch.where((label > 0) & ~near, -10.0, logits[i, 0])
+            if after[i] >= 0:
+                found = box_of(new[i, 0] > 0)
+                boxes[after[i]] = found if found[4] else b
+        c.add('keep_near', before_logits=nhwc(logits), before_boxes=old.reshape(6, 1, 1, 5), logits=nhwc(new), boxes=boxes.reshape(6, 1, 1, 5),
+              score=torch.ones(n, 1, 1, 1), room=torch.zeros(n, 1, 1, 2 * h * w), reach=reach, least=least, share=share, value=-10,
+              **{k: vector(torch.tensor(v)) for k, v in (('before', before), ('after', after), ('prompted', prompted))})
 
 
 def walks(c):
@@ -836,7 +875,7 @@ def make(seed, big):
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
                  deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge, recall, islands,
-                 pooled):
+                 pooled, nearby):
         part(c)
     return c.tensors
 

@@ -149,8 +149,8 @@ static const struct mutant mutants[] = {
     MUTANT(fill_holes, takes_all),
 };
 
-CUDA_FAULT("fill_holes.cu", "«x + dx >= 0 && x + dx < h.w => true»", "9x9_area")
-CUDA_FAULT("fill_holes.cu", "dx = «-1 => 0»; above >= 0")
+CUDA_FAULT("components.cuh", "«x + dx >= 0 && x + dx < w => true»", "9x9_area")
+CUDA_FAULT("components.cuh", "dx = «-1 => 0»; above >= 0")
 CUDA_FAULT("fill_holes.cu",
            "&& «h.areas(i)[root_of(label, place)] <= limit => h.areas(i)[root_of(label, "
            "place)] < limit»;")

@@ -116,6 +116,12 @@ class Mix(unittest.TestCase):
     def test_the_window_of_a_box(self):
         self.assertEqual(run("--out", self.out, "--box-zoom", "1.5", self.files[0]), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL | {"box_zoom": 1.5})
+        self.assertEqual(run("--out", self.out, "--piece-reach", "0.25", self.files[0]), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL | {"piece_reach": 0.25})
+        self.assertEqual(run("--out", self.out, "--piece-reach", "0", self.out), (0, ""))
+        self.assertEqual(model.read(self.out)[0], SMALL)
+        status, said = run("--out", self.out, "--piece-reach", "9", self.files[0])
+        self.assertEqual((status, said.strip()), (1, "mix.py: --piece-reach: 9 is neither 0 nor from 0.01 to 8"))
         self.assertEqual(run("--out", self.out, "--click-zoom", "1.4", self.files[0]), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL | {"click_zoom": 1.4})
         status, said = run("--out", self.out, "--click-zoom", "9", self.files[0])

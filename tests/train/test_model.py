@@ -95,6 +95,33 @@ class Selection(unittest.TestCase):
         self.assertFalse(torch.equal(*(self.follow("all", shown, left_out) for left_out in (False, True))))
 
 
+class Pieces(unittest.TestCase):
+    LAST = (8, 8, 16, 12, 32)  # a box of 8 x 4 places, and its area
+
+    def drawn(self, *squares):
+        low = torch.full((1, 32, 32), -3.0)
+        for y, x, side in squares:
+            low[0, y : y + side, x : x + side] = 2.0
+        return low
+
+    def test_far_pieces_go_and_near_ones_stay(self):
+        near, corner, far = (9, 9, 3), (12, 12, 3), (9, 20, 3)  # 16 + 8 / 4 + 2 is the first column that is far
+        found = tracker.near_of(self.drawn(near, corner, far), self.LAST, 0.25)
+        self.assertTrue(torch.equal(found > 0, self.drawn(near, corner) > 0))
+        self.assertEqual(found[0, 9, 20].item(), -10)
+        kept = self.drawn(near, (9, 19, 3))
+        self.assertTrue(torch.equal(tracker.near_of(kept, self.LAST, 0.25), kept))
+
+    def test_a_mask_that_is_nowhere_near_stays(self):
+        for squares in ([(9, 24, 3)], [(9, 9, 2), (20, 20, 4)], []):  # 4 places are less than a fifth of 32
+            low = self.drawn(*squares)
+            self.assertTrue(torch.equal(tracker.near_of(low, self.LAST, 0.25), low))
+
+    def test_boxes(self):
+        self.assertEqual(tracker.box_of(self.drawn((3, 5, 2), (10, 6, 1))), (5, 3, 7, 11, 5))
+        self.assertIsNone(tracker.box_of(self.drawn()))
+
+
 class Zoom(unittest.TestCase):
     def test_windows(self):
         for box, zoom, wanted in (

@@ -56,7 +56,7 @@ class Fitting(Frames):
         for i, (features, low) in enumerate(frames[:3]):
             self.look(one, features)
             with unittest.mock.patch.object(target.Target, "scores", return_value=torch.zeros(1, 8, 8)):
-                one.tracked(low) if i else one.prompted(low, 1.0)
+                one.learn(one.tracked(low)) if i else one.prompted(low, 1.0)
         self.look(one, frames[3][0])
         parts = [self.rows(*f, s) for f, s in zip(frames, (1, 0.1 * 0.9, 0.1))]
         x, y = (np.concatenate(p) for p in zip(*parts))

@@ -48,6 +48,7 @@ def arguments():
     p.add_argument("--exact-maps", choices=("yes", "no"), help="whether maps are multiplied in F32 where the precision is less")
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
     p.add_argument("--click-zoom", type=float, help="answer a click again in a window of so many times its answer's size; 0: once")
+    p.add_argument("--piece-reach", type=float, help="drop pieces farther from the last mask than this share of its size; 0: none")
     p.add_argument("--random-walk", type=float, help="fidelity of random walks that move outlines to edges; 0: none")
     p.add_argument("--recall", type=float, help="weight of what nearest neighbours in the prompted frame tell; 0: they are not asked")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
@@ -76,6 +77,14 @@ def with_maps(state, maps, path):
         raise model.ModelError(f"{path}: {maps} memory maps, expected 2 to {MOST_MAPS}")
     ages = [min(age, len(times) - 2) for age in range(maps - 1)]
     return state | {TIMES: torch.cat((times[ages], times[-1:]))}
+
+
+def with_reach(config, reach):
+    """`config` whose tracked masks keep pieces within this share of the last one's size; 0: all."""
+    if reach and not 0.01 <= reach <= 8:
+        raise model.ModelError(f"--piece-reach: {reach:g} is neither 0 nor from 0.01 to 8")
+    config = {k: v for k, v in config.items() if k != "piece_reach"}
+    return config | {"piece_reach": reach} if reach else config
 
 
 def with_walk(config, fidelity):
@@ -166,6 +175,8 @@ def main():
             if zoom and not 1 <= zoom <= 8:
                 raise model.ModelError(f"--{kind}-zoom: {zoom:g} is neither 0 nor from 1 to 8")
             config = config if zoom is None else config | {f"{kind}_zoom": zoom}
+        if args.piece_reach is not None:
+            config = with_reach(config, args.piece_reach)
         if args.random_walk is not None:
             config = with_walk(config, args.random_walk)
         if args.recall is not None:

@@ -84,12 +84,15 @@ class Target:
         return (self.features @ torch.linalg.solve(a, y)).clamp(-MOST, MOST).view(1, side, side)
 
     def tracked(self, low):
-        """The logits (1, 4h, 4h) with the scores; then they are learnt from."""
+        """The logits (1, 4h, 4h) with the scores."""
         if self.first is None:
             return low
         scores = self.weight * self.scores()
         if self.recall["weight"]:
             scores = scores + self.recall["weight"] * self.recalled()
-        low = low + F.interpolate(scores[None], scale_factor=2, mode="bilinear", align_corners=False)[0]
-        self.recent = tuple(KEEP * r + (1 - KEEP) * x for r, x in zip(self.recent, self.products(low)))
-        return low
+        return low + F.interpolate(scores[None], scale_factor=2, mode="bilinear", align_corners=False)[0]
+
+    def learn(self, low):
+        """Learn from the logits (1, 4h, 4h) that a tracked frame has in the end."""
+        if self.first is not None:
+            self.recent = tuple(KEEP * r + (1 - KEEP) * x for r, x in zip(self.recent, self.products(low)))

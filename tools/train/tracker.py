@@ -3,7 +3,8 @@
 
 With "memory_selection": "present" in the configuration, frames that the object is absent from are not remembered and
 not counted, like those that SAM 3's tracker leaves out. With "box_zoom": k, a box is answered in a window of k times its
-size, with "click_zoom": k, a click is answered again in one of k times its answer's (docs/MODEL.md).
+size, with "click_zoom": k, a click is answered again in one of k times its answer's. With "piece_reach" pieces of a tracked
+mask that are far from the mask before are dropped (docs/MODEL.md).
 """
 
 import math
@@ -19,7 +20,9 @@ import walk
 
 SMALLEST_WINDOW = 16  # model px
 SLACK = 1e-3  # of four px: a last bit of the box's coordinates moves no window
-OUTSIDE = -10.0  # logit of what lies outside of a window, as of a mask prompt
+OUTSIDE = -10.0  # logit of what lies outside of a window, as of a mask prompt; of pieces that are dropped
+LEAST_REACH = 2  # places of 4 px that a piece may be away from the last mask, whatever its size
+NEAR_SHARE = 0.2  # of the last mask's area that near pieces must have
 
 
 def resize(image, size):
@@ -71,6 +74,24 @@ def piece_of(low, click):
     return torch.where(others, torch.full_like(low, OUTSIDE), low)
 
 
+def box_of(low):
+    """(x0, y0, x1, y1, area) of logits (1, s, s) above 0, in places; None if there are none."""
+    y, x = torch.nonzero(low[0] > 0, as_tuple=True)
+    return (x.min().item(), y.min().item(), x.max().item() + 1, y.max().item() + 1, len(x)) if len(x) else None
+
+
+def near_of(low, last, reach):
+    """Logits (1, s, s) without the pieces that are farther from the box of the mask before than `reach` of its size; `last` as box_of()."""
+    x0, y0, x1, y1, area = last
+    far = int(reach * max(x1 - x0, y1 - y0)) + LEAST_REACH
+    _, pieces = cv2.connectedComponents((low[0] > 0).numpy().astype(np.uint8), connectivity=8)
+    within = pieces[max(y0 - far, 0) : y1 + far, max(x0 - far, 0) : x1 + far]
+    near = np.isin(pieces, within[within > 0])
+    if not near.any() or near.sum() < NEAR_SHARE * area:
+        return low
+    return torch.where(torch.from_numpy((pieces > 0) & ~near), torch.full_like(low, OUTSIDE), low)
+
+
 def told_iou(config, expected, kind):
     """The IoU that is told of an expected one: how good masks of that `kind` (clicks, boxes, tracked) are in the mean ("told_iou")."""
     curve = config.get("told_iou", {}).get(kind)
@@ -88,6 +109,7 @@ class Tracker:
         self.least = net.samtrack.get("memory_iou", 0)
         self.frame, self.score, self.expected, self.asked = -1, 0.0, 0.0, "others"
         self.target = target.Target(net) if "target_model" in net.samtrack else None
+        self.reach, self.last = net.samtrack.get("piece_reach", 0), None
         self.fidelity = net.samtrack.get("random_walk", {}).get("fidelity", 0)
         self.prompted = {}  # frame -> (map, pointer)
         self.tracked = {}
@@ -134,9 +156,24 @@ class Tracker:
             return low
         return walk.walked(low[0], picture, self.fidelity, box)[None]
 
+    def _prompted(self, low):
+        """The logits (1, s, s) of a prompted frame, which are learnt from."""
+        return self.target.prompted(low, self.expected) if self.target else low
+
+    def _tracked(self, low):
+        """Those of a tracked one, with a target model's scores and without far pieces; likewise."""
+        if self.target:
+            low = self.target.tracked(low)
+        if self.reach and self.last:
+            low = near_of(low, self.last, self.reach)
+        if self.target:
+            self.target.learn(low)
+        return low
+
     def _commit(self, coarse, low, pointer, score, prompted):
-        if self.target and score > 0:
-            low = self.target.prompted(low, self.expected) if prompted else self.target.tracked(low)
+        if score > 0:
+            low = self._prompted(low) if prompted else self._tracked(low)
+            self.last = box_of(low) or self.last
         high = model.upsample(low[:, None], self.size)
         probability = (high > 0).float() if prompted else high.sigmoid()
         present = (score > 0).float()

@@ -357,6 +357,28 @@ void sam_fill_holes_cpu(struct sam_queue *q, const struct sam_fill_holes *p)
     sam_pool_run(job.cpu->pool, p->src.n, fill_holes_task, &job);
 }
 
+// One object, likewise.
+static void keep_near_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    struct sam_keep_near one = *(const struct sam_keep_near *) job->p;
+    struct sam_tensor *const lists[] = { &one.before, &one.after, &one.prompted };
+    one.logits = sam_slice(one.logits, i);
+    one.score = sam_slice(one.score, i);
+    one.room = sam_slice(one.room, i);
+    for (int k = 0; k < 3; k++) {
+        lists[k]->data = (int32_t *) lists[k]->data + i;
+        lists[k]->c = 1;
+    }
+    sam_keep_near_ref(NULL, &one);
+}
+
+void sam_keep_near_cpu(struct sam_queue *q, const struct sam_keep_near *p)
+{
+    struct job job = { sam_cpu(q), p, 1, (size_t) p->logits.n };
+    sam_pool_run(job.cpu->pool, p->logits.n, keep_near_task, &job);
+}
+
 static float number(const struct sam_tensor *t, size_t i)
 {
     return ((const float *) t->data)[i];
