@@ -101,7 +101,7 @@ struct sam_config {
     struct sam_distractor_rule distractors;
     bool exact_maps; // maps are multiplied in F32 whatever the precision (fp32, bf16)
     float box_zoom; // a box is answered in a window this many times its size; 0: in the frame
-    float click_zoom; // a click is answered again in one this many times the size of its answer
+    float click_zoom; // clicks are answered again in ones this many times the size of their answers
     int target_channels; // of the target model's features; 0: there is none
     float target_weight; // of its scores among the logits
     float recall_weight; // of what the nearest neighbours of cells tell; 0: they are not asked

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A box is answered where it fills the picture: its window of the network's input, enlarged to the
-// whole of it, is encoded and decoded, and the mask is put back. So is a click, once its answer in
-// the frame has told how large the thing is; only the piece that was clicked counts. Things of a
-// size are easier for a small network, and have more pixels ("zoom-in" of Sofiiuk et al., f-BRS,
+// whole of it, is encoded and decoded, and the mask is put back. So is a click, once its answers in
+// the frame have told how large the thing may be; only the piece that was clicked counts. Things of
+// a size are easier for a small network, and have more pixels ("zoom-in" of Sofiiuk et al., f-BRS,
 // CVPR 2020).
 #include <limits.h>
 #include <math.h>

@@ -85,6 +85,15 @@ struct sam_state {
     struct sam_indices index;
 };
 
+// The answers to a click, in the frame and, where they were asked again in a window, there.
+enum { SAM_LOOK_FIRST, SAM_LOOK_LAST, SAM_LOOKS };
+struct sam_looks {
+    float *masks;    // (SAM_LOOKS, SAM_ANSWERS, side, side) logits; the last of each is what counts
+    float *pointers; // (SAM_ANSWERS, d)
+    float iou[SAM_LOOKS][SAM_ANSWERS], score[SAM_ANSWERS];
+    bool has_window[SAM_ANSWERS];
+};
+
 // Memory on the host.
 struct sam_host {
     struct sam_tracked *objects; // by slot
@@ -94,6 +103,7 @@ struct sam_host {
     bool *encoded;                  // history: whether state.past holds features
     struct sam_mask_pool masks;
     float *sine;            // (num_pointers, d): sine codes of the distances 0, 1, ...
+    struct sam_looks looks; // if clicks are asked again
     float *staging;         // buffer for copies to and from the device
     int32_t *row_slot;      // results by row: slot, ascending
     struct sam_tracked **batch; // objects of one batch

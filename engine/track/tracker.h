@@ -49,7 +49,6 @@ struct sam_tracked {
     struct sam_answered {
         int64_t frame;
         int taken;
-        bool is_best; // the model's own choice
         float iou[SAM_ANSWERS];
     } answered;
 };

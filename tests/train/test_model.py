@@ -2,6 +2,7 @@
 """The network and the tracker against whole runs of the published code."""
 
 import json
+import math
 import os
 import tempfile
 import unittest
@@ -173,45 +174,71 @@ class Zoom(unittest.TestCase):
         none = torch.full((1, 16, 16), -3.0)
         torch.testing.assert_close(tracker.piece_of(none, (5.0, 5.0)), none)
 
-    def test_a_click_is_answered_again_in_the_window_of_its_answer(self):
-        """The first answer is scripted: a square of 10 cells. The second one is that of a picture of its window."""
+    def clicked(self, firsts, ious, frame, click):
+        """What a click is answered with whose three answers in the frame are scripted, and the IoUs expected of windows, 0.1 of others."""
         torch.manual_seed(6)
         net = model.build(model.sized(model.NANO, 128))
+        net.samtrack = net.samtrack | {"click_zoom": 1.4}
+        one, asked = tracker.Tracker(net), []
+        answer = one._answer
+
+        def scripted(*given):
+            masks, told, tokens, score = answer(*given)
+            asked.append(given[1])
+            if len(asked) == 1:
+                masks, told = torch.stack([firsts[0], *firsts], 1), torch.tensor([[0.0, *ious]])
+            return masks, told, tokens, torch.ones_like(score)
+
+        with unittest.mock.patch.object(one, "_answer", scripted), unittest.mock.patch.object(one, "_commit") as commit:
+            one.prompt_points(frame, [click], [1])
+        return commit.call_args.args[1], asked, net
+
+    def square(self, y, x, side):
+        low = torch.full((1, 32, 32), -8.0)
+        low[0, y : y + side, x : x + side] = 8.0
+        return low
+
+    def test_each_answer_to_a_click_is_asked_again_in_its_window(self):
+        frame, click = torch.randint(0, 256, (1, 3, 128, 128)).float(), (44.0, 40.0)
+        whole = torch.full((1, 32, 32), 8.0)  # which has no window
+        found, asked, net = self.clicked([self.square(8, 10, 10), whole, self.square(9, 10, 4)], (0.9, 0.1, 0.1), frame, click)
+        windows = [tracker.window_of(box, 1.4, 128) for box in ((40, 32, 80, 72), (40, 36, 56, 52))]
+        self.assertEqual(windows[0], (32, 24, 56))
+        wanted = [[(44 - x) * 128 / side, (40 - y) * 128 / side] for x, y, side in windows]
+        torch.testing.assert_close(torch.cat(asked), torch.tensor([list(click), *wanted]))
+        # One of the windows' answers is what a picture of the window is answered with.
+        near = []
+        for (left, top, side), point in zip(windows, wanted):
+            one = tracker.Tracker(net)
+            close = tracker.resize(frame[:, :, top : top + side, left : left + side], (128, 128))
+            out = one._answer(model.encode(net, one._input(close)), torch.tensor([point]), [1])
+            low = tracker.put_back(tracker.select_multi(*out[:3])[0], (left, top, side))
+            near.append((found - tracker.piece_of(low, click)).abs().max().item())
+        self.assertLess(min(near), 1e-3)
+
+    def test_an_answer_without_a_window_is_taken_as_it_is(self):
         frame = torch.randint(0, 256, (1, 3, 128, 128)).float()
-        first = torch.full((1, 32, 32), -8.0)
-        first[0, 8:18, 10:20] = 8.0
+        for first in (torch.full((1, 32, 32), 8.0), torch.full((1, 32, 32), -8.0)):
+            found, asked, _ = self.clicked([first] * 3, (0.5, 0.6, 0.4), frame, (44.0, 40.0))
+            self.assertEqual(len(asked), 1)
+            torch.testing.assert_close(found, first)
 
-        def answer(zoom, click, picture, script):
-            net.samtrack = net.samtrack | {"click_zoom": zoom}
-            one, asked = tracker.Tracker(net), []
-            keep = one._chosen
+    def test_the_answer_that_all_agree_with_most(self):
+        thing, part, other = self.square(4, 4, 20), self.square(4, 4, 6), self.square(20, 20, 8)
+        answers = [(thing, 0.6), (part, 0.5), (other, 0.7)]
+        looks = answers + [(self.square(5, 4, 6), 0.7)]
+        weight, overlap = [math.exp(4 * iou) for _, iou in looks], 30 / 42
+        first = (weight[0] + weight[1] * 36 / 400 + weight[2] * 16 / 448 + weight[3] * 36 / 400) / sum(weight)
+        second = (weight[0] * 36 / 400 + weight[1] + weight[3] * overlap) / sum(weight)
+        found = tracker.agreement(answers, looks)
+        torch.testing.assert_close(found[:2], torch.tensor([first, second]))
+        self.assertEqual(found.argmax().item(), 1)  # the window holds the part to be one, though less was expected of it
 
-            def scripted(out, multi):
-                low, token, _ = keep(out, multi)
-                asked.append(multi)
-                return (first if script and len(asked) == 1 else low), token, torch.ones(1, 1)
-
-            with unittest.mock.patch.object(one, "_chosen", scripted), unittest.mock.patch.object(one, "_commit") as commit:
-                one.prompt_points(picture, [click], [1])
-            return commit.call_args.args[1], asked
-
-        found, asked = answer(1.4, (44, 40), frame, True)
-        self.assertEqual(asked, [True, True])
-        left, top, side = tracker.window_of((40, 32, 80, 72), 1.4, 128)
-        self.assertEqual((left, top, side), (32, 24, 56))
-        enlarged = tracker.resize(frame[:, :, top : top + side, left : left + side], (128, 128))
-        alone, _ = answer(0, ((44 - left) * 128 / side, (40 - top) * 128 / side), enlarged, False)
-        wanted = torch.full((1, 32, 32), -10.0)
-        wanted[0, 6:20, 8:22] = tracker.resize(alone[:, None], (14, 14))[0, 0]
-        torch.testing.assert_close(found, tracker.piece_of(wanted, (44.0, 40.0)), rtol=1e-4, atol=1e-4)
-        # A click beside its answer belongs to the window; an answer that fills the frame has none.
-        one = tracker.Tracker(net)
+    def test_windows_of_clicks_have_the_click(self):
+        one = tracker.Tracker(model.build(model.sized(model.NANO, 128)))
         one.click_zoom = 1.4
-        self.assertEqual(one._window_of_answer(first, torch.tensor([[20.0, 50.0]])), tracker.window_of((20, 32, 80, 72), 1.4, 128))
-        first[:] = 8.0
-        self.assertEqual(answer(1.4, (44, 40), frame, True)[1], [True])
-        first[:] = -8.0
-        self.assertEqual(answer(1.4, (44, 40), frame, True)[1], [True])
+        found = one._window_of_answer(self.square(8, 10, 10), torch.tensor([[20.0, 50.0]]))
+        self.assertEqual(found, tracker.window_of((20, 32, 80, 72), 1.4, 128))
 
 
 @unittest.skipUnless(os.path.isdir(GOLDEN), "SAMTRACK_GOLDEN names no goldens")

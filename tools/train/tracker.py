@@ -22,6 +22,7 @@ SMALLEST_WINDOW = 16  # model px
 SLACK = 1e-3  # of four px: a last bit of the box's coordinates moves no window
 OUTSIDE = -10.0  # logit of what lies outside of a window, as of a mask prompt; of pieces that are dropped
 LEAST_REACH = 2  # places of 4 px that a piece may be away from the last mask, whatever its size
+SHARPNESS = 4.0  # of the weight of a mask among those that answers to a click are compared with
 NEAR_SHARE = 0.2  # of the last mask's area that near pieces must have
 
 
@@ -90,6 +91,16 @@ def near_of(low, last, reach):
     if not near.any() or near.sum() < NEAR_SHARE * area:
         return low
     return torch.where(torch.from_numpy((pieces > 0) & ~near), torch.full_like(low, OUTSIDE), low)
+
+
+def agreement(answers, looks):
+    """Of each of `answers`, [(logits, predicted IoU)], its mean IoU with those of `looks`, which weigh e^(SHARPNESS IoU)."""
+    seen = torch.stack([low.flatten() > 0 for low, _ in looks]).float()
+    own = torch.stack([low.flatten() > 0 for low, _ in answers]).float()
+    both = own @ seen.T
+    union = own.sum(1, keepdim=True) + seen.sum(1) - both
+    weight = torch.tensor([math.exp(SHARPNESS * iou) for _, iou in looks])
+    return (both / union.clamp(min=1)) @ weight / weight.sum()
 
 
 def told_iou(config, expected, kind):
@@ -207,15 +218,33 @@ class Tracker:
         window = window_of(points.flatten().tolist(), self.zoom, self.size) if labels == [2, 3] and self.zoom else None
         if window and window[2] < self.size:
             return self._finish(maps[2], *self._zoomed(x, points, labels, window), True)
-        low, token, score = self._chosen(self._answer(maps, points, labels), len(points) == 1)
+        out = self._answer(maps, points, labels)
+        if labels == [1] and self.click_zoom and out[3] > 0:
+            return self._finish(maps[2], *self._agreed(x, points, out), True)
+        low, token, score = self._chosen(out, len(points) == 1)
         low = self._walked(low, score, self.picture, points / 4 if labels == [2, 3] else None)
-        if labels == [1] and self.click_zoom:
-            low = piece_of(low, points[0])
-            window = self._window_of_answer(low, points)
-            if window and window[2] < self.size:
-                low, token, score = self._zoomed(x, points, labels, window)
-                low = piece_of(low, points[0])
         return self._finish(maps[2], low, token, score, True)
+
+    def _agreed(self, x, click, out):
+        """What counts for a click (1, 2) in model px on the input `x`, of the three answers that the decoder gives as `out`.
+
+        Each is cut to the clicked piece, and asked for again in the window of that; taken is the one that all masks agree with most.
+        """
+        masks, ious, tokens, score = out
+        looks, answers = [], []  # (logits, predicted IoU, token, score)
+        for k in (1, 2, 3):
+            low = piece_of(self._walked(masks[:, k], score, self.picture), click[0])
+            look = low, ious[0, k].item(), tokens[:, k], score
+            looks.append(look)
+            window = self._window_of_answer(low, click)
+            if window and window[2] < self.size:
+                low, token, seen = self._zoomed(x, click, [1], window)
+                if seen > 0:
+                    look = piece_of(low, click[0]), self.expected, token, seen
+                    looks.append(look)
+            answers.append(look)
+        low, self.expected, token, score = answers[agreement([(a[0], a[1]) for a in answers], [(a[0], a[1]) for a in looks]).argmax()]
+        return low, token, score
 
     def _window_of_answer(self, low, click):
         """The window of the box of logits (1, s, s) above 0 and a click (1, 2) in model px; None if all are below."""

@@ -51,8 +51,8 @@ struct sam_answer {
 // A single click may mean a part, a thing, or a group of things: the model answers it with
 // SAM_ANSWERS masks, and the object goes on with one of them. Here they are in the order of their
 // areas (of positive logits, in px of the model's mask), the smallest first. Where the model
-// answers clicks again in a window ("click_zoom", docs/MODEL.md), its own choice is that of the
-// window, at the place of the frame's.
+// answers clicks again in windows ("click_zoom", docs/MODEL.md), they are those of the windows, and
+// two may be alike.
 struct sam_answers {
     size_t size;          // sizeof(struct sam_answers), set by the caller
     uint64_t frame_index; // of the frame with the click

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A single click is answered with several masks: a part, a thing, a group. They are ordered by
 // area; one is taken, by the highest predicted IoU as in the published predictor unless the prompt
-// names another, and all are kept so that they can be told, drawn and taken later.
+// names another (consensus.c, where they are asked again in windows), and all are kept so that they
+// can be told, drawn and taken later.
 #include "prompts.h"
 #include "track/memory/history.h"
 #include "track/tracker.h"
@@ -98,29 +99,11 @@ void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
         copy_mask(t, sam_first(out->low_res, 1), 0, masks, best);
     else
         sam_decode_take(t, wanted);
-    o->answered = (struct sam_answered) { .frame = t->frame, .taken = taken + 1,
-                                          .is_best = wanted == best };
+    o->answered = (struct sam_answered) { .frame = t->frame, .taken = taken + 1 };
     for (int i = 0; i < SAM_ANSWERS && o->slot; i++) {
         copy_mask(t, sam_slice(t->mem.state.answers, o->slot - 1), i, masks, order[i]);
         o->answered.iou[i] = ious[order[i]];
     }
-}
-
-void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o)
-{
-    const struct sam_decoded *out = &t->mem.scratch.out;
-    const struct sam_tensor iou = sam_first(out->iou, 1);
-    const int taken = o->answered.taken - 1;
-
-    if (!is_present(t)) {
-        o->answered.taken = 0;
-        return;
-    }
-    if (!o->slot)
-        return;
-    copy_mask(t, sam_slice(t->mem.state.answers, o->slot - 1), taken, sam_first(out->low_res, 1),
-              0);
-    sam_queue_download(&t->queue, &o->answered.iou[taken], iou.data, sizeof(float));
 }
 
 // One of them as it is shown: logits (1, 1, S/4, S/4), which may be scratch.

@@ -182,27 +182,44 @@ static void interact_window(struct sam_tracker *t, struct sam_tracked *o,
     t->times.decode += sam_now() - began;
 }
 
-// A click that an object begins with: in the frame, and the part of the answer that was clicked
-// again in its window.
+static bool is_present(struct sam_tracker *t)
+{
+    float score = 0;
+
+    sam_queue_download(&t->queue, &score, t->mem.scratch.out.score.data, sizeof(score));
+    return score > 0;
+}
+
+// A click that an object begins with: each of its answers in the frame is cut to the part that was
+// clicked, and asked for again in the window of that.
 static void interact_click(struct sam_tracker *t, struct sam_tracked *o,
                            struct sam_interaction *click)
 {
     const struct sam_refining r = sam_refining(t, 1);
     const struct sam_points points = sam_interaction_points(click);
-    struct sam_window window;
+    struct sam_window window[SAM_ANSWERS];
+    bool has_window[SAM_ANSWERS] = { false };
 
     condition(t, o, true);
     const int64_t began = sam_now();
-    answer_points(t, o, click, t->model->prompt.no_mask);
-    t->times.decode += sam_now() - began;
-    // An answer that the model did not choose is taken as it is: a window has a choice of its own.
-    if (!o->answered.taken || !o->answered.is_best)
-        return;
-    if (sam_refine_pick(&r, &points, &window)) {
-        interact_window(t, o, click, &window);
-        sam_refine_pick(&r, &points, &window);
+    decode_points(t, click, t->model->prompt.no_mask);
+    const bool has_answers = is_present(t);
+    for (int k = 0; k < SAM_ANSWERS && has_answers; k++) {
+        sam_decode_take(t, 1 + k);
+        sam_refine_answered(&r, &points, r.input);
+        has_window[k] = sam_refine_pick(&r, &points, &window[k]);
+        sam_looks_keep(t, k, true);
     }
-    sam_answers_refine(t, o);
+    t->times.decode += sam_now() - began;
+    for (int k = 0; k < SAM_ANSWERS && has_answers; k++) {
+        if (!has_window[k])
+            continue;
+        interact_window(t, o, click, &window[k]);
+        sam_refine_pick(&r, &points, &window[k]);
+        sam_looks_keep(t, k, false);
+    }
+    if (has_answers)
+        sam_looks_take(t, o, click->answer);
 }
 
 // The prompt that an object begins with, if a refiner wants it answered in another way; else false.

@@ -26,6 +26,15 @@ void sam_interact(struct sam_tracker *t, struct sam_tracked *o);
 // sam_interact() does, and show the answer in the spare row: nothing is remembered.
 void sam_interact_preview(struct sam_tracker *t, const struct sam_interaction *prompt);
 
+// ---- consensus.c: a click that an object begins with, where clicks are asked again in windows
+
+// What scratch.out has now is answer k of a click (0 .. SAM_ANSWERS - 1), in the frame or, after
+// that, in a window of it; what a window shows nothing in does not count.
+void sam_looks_keep(struct sam_tracker *t, int k, bool in_frame);
+// Put one of them back: number `answer` in the order of their areas, or the one that all agree with
+// most if that is 0. The others are kept, too, as by sam_answers_make().
+void sam_looks_take(struct sam_tracker *t, struct sam_tracked *o, int answer);
+
 // ---- answers.c
 
 // After the decoder has run on a single click, which `all` is: take the answer that it names, with
@@ -33,8 +42,6 @@ void sam_interact_preview(struct sam_tracker *t, const struct sam_interaction *p
 // struct sam_refiner.
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
-// The taken one was refined: scratch.out has its mask, score and predicted IoU now.
-void sam_answers_refine(struct sam_tracker *t, struct sam_tracked *o);
 // Find their boxes and areas, which are there when the queue has finished; then describe them.
 // There may be none.
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,

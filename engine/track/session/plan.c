@@ -217,6 +217,11 @@ static void lay_out_host(struct sam_host *x, const struct sam_config *c,
     x->masks.row = sam_arena_bytes(a, side * sizeof(float));
     x->sine = sam_arena_bytes(a, (size_t) l->num_pointers * (size_t) c->d_model * sizeof(float));
     x->staging = sam_arena_bytes(a, floats * sizeof(float));
+    if (c->click_zoom > 0) {
+        const size_t logits = (size_t) sam_logits_side(c) * (size_t) sam_logits_side(c);
+        x->looks.masks = sam_arena_bytes(a, SAM_LOOKS * SAM_ANSWERS * logits * sizeof(float));
+        x->looks.pointers = sam_arena_bytes(a, SAM_ANSWERS * (size_t) c->d_model * sizeof(float));
+    }
     x->row_slot = sam_arena_bytes(a, n * sizeof(x->row_slot[0]));
     x->batch = sam_arena_bytes(a, n * sizeof(x->batch[0]));
     x->words = sam_arena_bytes(a, (size_t) (batch > 1 ? batch : 1) * sizeof(x->words[0]));
