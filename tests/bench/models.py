@@ -424,7 +424,7 @@ licences of detectors.
 ## What to choose
 
 - **A camera on a CPU**: the embedded model, `samtrack-lite0`. It needs no file. It takes less of a processor's time than samtrack-nano before it, which kept up with
-  30 frames a second on two cores with AVX-512. Where BF16 is faster than FP32 its input has 448 px (J 0.84 by mask, 0.82 by box, 0.77 by click), elsewhere 320 (0.79, 0.76, 0.73), in half
+  30 frames a second on two cores with AVX-512. Where BF16 is faster than FP32 its input has 448 px (J 0.84 by mask, 0.82 by box, 0.75 by click), elsewhere 320 (0.79, 0.79, 0.72), in half
   the time; `input-size` sets either anywhere, and 256 where both are too slow ([models/README.md](../models/README.md)).
 - **Better masks on a CPU, live**: EdgeTAM at 512 px (`input-size=512`). The stream goes on meanwhile; masks are a few frames old, or with `follow=embedded` those of every frame.
 - **Annotation, where no frame may be lost and time does not count**: SAM 2.1 base+ or large, in files with `overload-policy=block`.

@@ -336,7 +336,7 @@ struct sam_prompt {
 
     // Which of the model's masks for a single click is taken, see answers.h. 1 .. 3: that
     // one; the prompt must be one point, and the only point that the object gets for that frame.
-    // 0: the one with the highest predicted IoU, as the published predictor takes it.
+    // 0: that of the highest predicted IoU, as published, or of its windows ("click_zoom").
     int answer;
 };
 
