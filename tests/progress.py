@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -159,4 +160,7 @@ if __name__ == '__main__':
         print_targets(pathlib.Path(sys.argv[2]), sys.argv[3:])
         sys.exit()
     words = [word for word in sys.argv[1:] if word != '--again']
-    Run(words[0], pathlib.Path(words[1]), words[2:], len(words) < len(sys.argv) - 1).run()
+    try:
+        Run(words[0], pathlib.Path(words[1]), words[2:], len(words) < len(sys.argv) - 1).run()
+    except KeyboardInterrupt:  # Ctrl-C: meson got it, too
+        sys.exit(128 + signal.SIGINT)
