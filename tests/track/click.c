@@ -81,9 +81,10 @@ static void check_shown(sam_tracker *t, uint64_t id, int taken)
            "another mask is shown than the one that is taken");
 }
 
-// An answer: cut to the piece that was clicked, with its predicted IoU.
+// An answer: cut to the piece that was clicked, with its predicted IoU, and what is held of it.
 struct look {
     float low[LOW * LOW], iou;
+    struct scene_held held;
 };
 
 // Leave of logits the piece at a place, or the nearest one; the other places above 0 become -10.
@@ -119,14 +120,14 @@ static void cut(float *low, int x, int y)
 // none.
 static int look_at_all(sam_tracker *t, uint64_t id, int x, int y, struct look look[SAM_ANSWERS])
 {
-    static struct scene_held held;
     struct sam_answers answers = SAM_ANSWERS_INIT;
     struct sam_error error = { "" };
 
     expect(!sam_tracker_answers(t, id, &answers, &error), "answers: %s", error.text);
+    expect(answers.num_answers == SAM_ANSWERS, "%d answers", answers.num_answers);
     for (int k = 0; k < SAM_ANSWERS && answers.taken; k++) {
-        take(t, id, k + 1, &held);
-        memcpy(look[k].low, held.low_res, sizeof(look[k].low));
+        take(t, id, k + 1, &look[k].held);
+        memcpy(look[k].low, look[k].held.low_res, sizeof(look[k].low));
         cut(look[k].low, x / 4, y / 4);
         look[k].iou = answers.answer[k].iou;
     }
@@ -195,6 +196,7 @@ static bool check_look(const struct trackers *of, const struct picture *frame, i
     static struct picture window;
     static struct scene_held b;
     static float expected[LOW * LOW];
+    const struct look *same = &last[0];
     const float s = SIDE;
     float least = 1e9f;
     int x0, x1, y0, y1;
@@ -214,9 +216,18 @@ static bool check_look(const struct trackers *of, const struct picture *frame, i
     scene_look(of->close, close, &b);
     put_back(expected, b.low_res, left, top);
     cut(expected, x / 4, y / 4);
-    for (int k = 0; k < SAM_ANSWERS; k++)
-        least = fminf(least, largest_difference(last[k].low, expected, LOW * LOW));
+    for (int k = 0; k < SAM_ANSWERS; k++) {
+        const float off = largest_difference(last[k].low, expected, LOW * LOW);
+        same = off < least ? &last[k] : same;
+        least = fminf(least, off);
+    }
     expect(least < 2e-2f, "disc at %d, %d: logits differ by %g", x, y, (double) least);
+    expect(fabsf(same->held.score - b.score) < 2e-3f, "disc at %d, %d: score %g, of the window "
+           "alone %g", x, y, (double) same->held.score, (double) b.score);
+    expect(largest_difference(same->held.pointer, b.pointer, SCENE_ROOM(b.pointer)) < 2e-3f,
+           "disc at %d, %d: pointer", x, y);
+    expect(largest_difference(same->low, first->low, LOW * LOW) > 0.5f,
+           "disc at %d, %d: the first answer is shown", x, y);
     sam_tracker_clear(of->close);
     return true;
 }
