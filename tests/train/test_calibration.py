@@ -154,6 +154,15 @@ class Expected(unittest.TestCase):
         self.assertTrue((real[:, 2] > 0.75).all(), real)
         self.assertEqual(real[:, (0, 1, 3)].abs().sum(), 0)
 
+    def test_further_things_of_a_picture_are_the_largest_others(self):
+        labels = np.zeros((100, 100), np.uint8)
+        for n, (y, x, side) in enumerate([(0, 0, 40), (0, 50, 20), (30, 50, 10), (60, 0, 8), (80, 80, 2), (60, 50, 30)], 1):
+            labels[y : y + side, x : x + side] = n
+        labels[95:, :60] = 255  # unknown
+        self.assertEqual(calibration.things_of(labels, 2), [1, 4])  # the largest, and the smallest that is not tiny
+        self.assertEqual(calibration.things_of(labels, 4), [1, 4, 6, 2])
+        self.assertEqual(calibration.things_of(labels, 9), [1, 4, 6, 2, 3])  # 4 px of 10000 are less than 0.05 %
+
 
 class Sheet(unittest.TestCase):
     def test_a_click_goes_where_the_list_says(self):

@@ -3,9 +3,10 @@
 """Compares the IoU that a model tells of its masks with the real one, on what is never trained on, and draws the curve.
 
     calibration.py --pictures DIR [--videos DIR --held NAME,...] [--clips DIR,...] [--model FILE] [--engine] [--out PNG]
+    calibration.py --pictures DIR --most 1000 --things 4 ...    all pictures kept apart, up to four things of each
     calibration.py --pictures DIR ... --fit FILE
 
-Clicks and boxes: one click and one exact box on two things of every picture kept apart (pictures.py). Tracked: things of the clips kept
+Clicks and boxes: one click and one exact box on two things, or --things, of every picture kept apart (pictures.py). Tracked: things of the clips kept
 apart, with --videos the things outlined by hand in the videos --held, and with --clips those of evaluate.py's clips, from a
 click or a box through all of their frames, with --engine by our own pipeline; a frame counts where the model shows a mask, and
 the first answer was no other thing.
@@ -40,6 +41,7 @@ PULL = 5.0  # answers that tell what is told now, beside those that are fitted t
 FEW = 20  # answers; a tenth that has fewer is drawn hollow
 SIDE, ROOM = 720, 90  # px of a plot, and of its margin
 INK, PALE, KINDS = (40, 40, 40), (225, 225, 225), {"clicks": (30, 110, 220), "boxes": (60, 140, 40), "tracked": (190, 90, 20)}  # BGR
+LEAST_SHARE = 0.0005  # of a picture that a further thing has at least
 FOLDS = 10  # parts of the pictures and things: each is told by curves that the others were fitted to
 TAKEN = 0.5  # IoU of a first answer that is not another thing
 
@@ -57,6 +59,7 @@ def arguments():
     p.add_argument("--size", type=int, default=0, help="input size in px (default: the model's; of two, that of quick devices)")
     p.add_argument("--fit", metavar="FILE", help="the file to write: the model with curves of what it tells")
     p.add_argument("--most", type=int, default=60, help="pictures of each collection")
+    p.add_argument("--things", type=int, default=2, help="things of a picture, at most")
     p.add_argument("--out", help="the picture to write")
     return p.parse_args()
 
@@ -69,7 +72,14 @@ def prompted(one, image, kind, truth):
     return one.prompt_points(picture, *given).numpy()
 
 
-def of_pictures(net, collection, most):
+def things_of(labels, most):
+    """The numbers of pictures.two_of(), and of the largest others."""
+    two, area = pictures.two_of(labels), pictures.sizes(labels)
+    others = [n for n in sorted(area, key=area.get, reverse=True) if n not in two and area[n] / labels.size > LEAST_SHARE]
+    return two + others[: max(most - 2, 0)]
+
+
+def of_pictures(net, collection, most, things=2):
     """{clicks, boxes: [[(told, real IoU)] of the single answers on a picture]}."""
     groups = {"clicks": [], "boxes": []}
     for found in collection.apart.values():
@@ -77,7 +87,7 @@ def of_pictures(net, collection, most):
             image, labels = pictures.read(found[i])
             for name, kind in (("clicks", "point"), ("boxes", "box")):
                 groups[name].append([])
-                for truth in (labels == n for n in pictures.two_of(labels)):
+                for truth in (labels == n for n in things_of(labels, things)):
                     one = tracker.Tracker(net)
                     mask = prompted(one, image, kind, truth)
                     groups[name][-1].append((one.told, measures.region(mask, truth)))
@@ -112,7 +122,7 @@ def measured(args, net, collection, masks):
         clips = sorted(d for d in glob.glob(os.path.join(glob.escape(folder), "*")) if os.path.isdir(os.path.join(d, "frames")))
         things += [list(zip(*evaluate.read_clip(d))) for d in clips]
     tracked = [of_clip(masks, frames, "point") + of_clip(masks, frames, "box") for frames in things]
-    return of_pictures(net, collection, args.most) | {"tracked": tracked}
+    return of_pictures(net, collection, args.most, args.things) | {"tracked": tracked}
 
 
 def fitted(pairs):
