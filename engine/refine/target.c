@@ -41,9 +41,9 @@ enum {
 // Scratch; n = channels + 1, b objects.
 enum {
     WEIGHTS, // (b, 1, 1, n)
-    CELLS,    // (b, 2h, 2h, 2)
-    MATRIX,   // (b, 1, n + 1, 2 n)
-    NORMED,   // and the next four: of sam_target_run()
+    CELLS,   // (b, 2h, 2h, 2)
+    MATRIX,  // (b, 1, n + 1, 2 n)
+    NORMED,  // and the next four: of sam_target_run()
     ROOMS = NORMED + 5,
 };
 static_assert((int) ROOMS <= (int) SAM_REFINE_ROOMS, "there are fewer rooms");

@@ -11,17 +11,6 @@ enum { LOW = 16, PLACES = LOW * LOW, FRAMES = 9 };
 
 static const char *backend;
 
-static sam_tracker *open_model(const char *model, int stages)
-{
-    struct sam_params p = scene_params(model);
-
-    p.backend = scene_backend(backend);
-    p.poison = scene_is_guarded(backend);
-    p.keep_stages = stages;
-    p.lost_after = 2;
-    return scene_open(&p);
-}
-
 // A mask before: which columns and rows have a place of it, and how many it has.
 struct last {
     bool column[LOW], row[LOW];
@@ -95,16 +84,6 @@ static bool drop(const struct last *m, float *logits)
     return drops;
 }
 
-// The logits of the mask that a tracked frame's answer is: the best of masks 1 to 3.
-static const float *chosen(const float *masks, const float *ious)
-{
-    int best = 1;
-
-    for (int i = 2; i < 4; i++)
-        best = ious[i] > ious[best] ? i : best;
-    return masks + best * PLACES;
-}
-
 // What was compared, and how many frames lost a piece.
 struct seen {
     int compared, dropped;
@@ -118,7 +97,7 @@ static void compare(sam_tracker *t, uint64_t id, int frame, const struct last *m
     expect(fetch(t, id, "track/decoder.masks", masks, SCENE_ROOM(masks)) &&
            fetch(t, id, "track/decoder.ious", ious, 4) && fetch(t, id, "low_res", low, PLACES),
            "no answer to compare with");
-    float *wanted = masks + (chosen(masks, ious) - masks);
+    float *wanted = masks + (scene_chosen(masks, ious, PLACES) - masks);
     seen->dropped += drop(m, wanted);
     seen->compared++;
     for (int i = 0; i < PLACES; i++)
@@ -145,7 +124,7 @@ static uint64_t give_corner(sam_tracker *t, int k)
 static void run(const char *model, const int *story, int k, int correct_at, struct seen *seen)
 {
     static float low[PLACES];
-    sam_tracker *t = open_model(model, 1);
+    sam_tracker *t = scene_open_kept(model, backend, 1);
     const uint64_t id = give_corner(t, k);
     struct last last = { 0 };
     struct scene s;
@@ -169,7 +148,8 @@ static void run(const char *model, const int *story, int k, int correct_at, stru
 static void check_prompted(const char *nearing, const char *plain)
 {
     static struct scene_held a, b;
-    sam_tracker *t = open_model(nearing, 0), *u = open_model(plain, 0);
+    sam_tracker *t = scene_open_kept(nearing, backend, 0);
+    sam_tracker *u = scene_open_kept(plain, backend, 0);
     const uint64_t id = give_point(t, 0, 0.3f, 0.5f, 1), other = give_point(u, 0, 0.3f, 0.5f, 1);
     struct scene s;
 

@@ -111,6 +111,28 @@ static inline sam_tracker *scene_open(const struct sam_params *p)
     return t;
 }
 
+// A tracker of a model on a backend by name, which is lost after two frames; stages: they are kept.
+static inline sam_tracker *scene_open_kept(const char *model, const char *backend, int stages)
+{
+    struct sam_params p = scene_params(model);
+
+    p.backend = scene_backend(backend);
+    p.poison = scene_is_guarded(backend);
+    p.keep_stages = stages;
+    p.lost_after = 2;
+    return scene_open(&p);
+}
+
+// Of the decoder's four masks the logits that a tracked frame's answer is: the best of 1 to 3.
+static inline const float *scene_chosen(const float *masks, const float *ious, int places)
+{
+    int best = 1;
+
+    for (int i = 2; i < 4; i++)
+        best = ious[i] > ious[best] ? i : best;
+    return masks + best * places;
+}
+
 // The status of a test that meson counts as skipped.
 enum { SCENE_SKIPPED = 77 };
 

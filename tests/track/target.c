@@ -13,17 +13,6 @@ enum { LOW = 16, CELLS = 8 * 8, CHANNELS = 6, N = CHANNELS + 1, FRAMES = 9 };
 
 static const char *backend;
 
-static sam_tracker *open_model(const char *model, int stages)
-{
-    struct sam_params p = scene_params(model);
-
-    p.backend = scene_backend(backend);
-    p.poison = scene_is_guarded(backend);
-    p.keep_stages = stages;
-    p.lost_after = 2;
-    return scene_open(&p);
-}
-
 // ---- The model, as docs/MODEL.md tells it
 
 // One frame that was learnt from.
@@ -207,16 +196,6 @@ static double score(const float *features, const double w[N], const struct seen 
 
 // ---- Runs
 
-// The logits of the mask that a tracked frame's answer is: the best of masks 1 to 3.
-static const float *chosen(const float *masks, const float *ious)
-{
-    int best = 1;
-
-    for (int i = 2; i < 4; i++)
-        best = ious[i] > ious[best] ? i : best;
-    return masks + best * LOW * LOW;
-}
-
 static double largest_error(sam_tracker *t, uint64_t id, const float *features,
                             const struct seen *s, int n, bool recalls)
 {
@@ -228,7 +207,7 @@ static double largest_error(sam_tracker *t, uint64_t id, const float *features,
     expect(fetch(t, id, "track/decoder.masks", masks, SCENE_ROOM(masks)) &&
            fetch(t, id, "track/decoder.ious", ious, 4) && fetch(t, id, "low_res", low, LOW * LOW),
            "no answer to compare with");
-    const float *before = chosen(masks, ious);
+    const float *before = scene_chosen(masks, ious, LOW * LOW);
     fit(s, n, w);
     for (int i = 0; i < n && recalls; i++)
         recalled = s[i].prompted ? &s[i] : recalled;
@@ -244,7 +223,7 @@ static int check_run(const char *model, const int *story, int correct_at, bool r
 {
     static struct seen seen[FRAMES];
     static float features[CELLS * CHANNELS], low[LOW * LOW];
-    sam_tracker *t = open_model(model, 1);
+    sam_tracker *t = scene_open_kept(model, backend, 1);
     const uint64_t id = give_mask(t, 0, 1);
     int n = 0, compared = 0;
     struct scene s;
@@ -287,7 +266,8 @@ static double apart(const float *a, const float *b, size_t count)
 static void check_weightless(const char *weightless, const char *plain)
 {
     static struct scene_held a, b;
-    sam_tracker *t = open_model(weightless, 0), *u = open_model(plain, 0);
+    sam_tracker *t = scene_open_kept(weightless, backend, 0);
+    sam_tracker *u = scene_open_kept(plain, backend, 0);
     struct scene s;
 
     const uint64_t id = give_mask(t, 0, 1), other = give_mask(u, 0, 1);

@@ -248,12 +248,12 @@ class Tracker:
 
     def _window_of_answer(self, low, click):
         """The window of the box of logits (1, s, s) above 0 and a click (1, 2) in model px; None if all are below."""
-        y, x = torch.nonzero(low[0] > 0, as_tuple=True)
-        if not len(x):
+        box = box_of(low)
+        if not box:
             return None
-        first, last = (torch.stack((f(x), f(y))) for f in (torch.min, torch.max))
-        box = torch.cat((torch.minimum(4 * first, click[0]), torch.maximum(4 * last + 4, click[0])))
-        return window_of(box.tolist(), self.click_zoom, self.size)
+        first, last = ((4 * torch.tensor(corner)) for corner in (box[:2], box[2:4]))
+        corners = torch.cat((torch.minimum(first, click[0]), torch.maximum(last, click[0])))
+        return window_of(corners.tolist(), self.click_zoom, self.size)
 
     def _answer(self, maps, points, labels):
         """What the decoder gives for points (n, 2) in model px, without memory."""

@@ -3,17 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/ref/ref.h"
+#include "ops/ref/flood.h"
 
 struct box {
     float x0, y0, x1, y1, area;
-};
-
-struct map {
-    const float *logits;
-    int32_t *near;  // per place: it belongs to a near piece
-    int32_t *queue; // places, in the order in which they were reached
-    int h, w;
 };
 
 static bool is_within(const struct box *b, float reach, int y, int x)
@@ -22,31 +15,16 @@ static bool is_within(const struct box *b, float reach, int y, int x)
            (float) y >= b->y0 - reach && (float) y < b->y1 + reach;
 }
 
-static void reach_place(const struct map *m, int y, int x, int *count)
-{
-    if (y < 0 || y >= m->h || x < 0 || x >= m->w)
-        return;
-    const int i = y * m->w + x;
-    if (m->near[i] || !(m->logits[i] > 0))
-        return;
-    m->near[i] = 1;
-    m->queue[(*count)++] = i;
-}
-
-// Mark the near pieces; returns how many places they have.
+// Mark the near pieces as seen; returns how many places they have.
 static int mark_near(const struct map *m, const struct box *b, float reach)
 {
     int count = 0;
 
-    memset(m->near, 0, (size_t) m->h * m->w * sizeof(*m->near));
+    memset(m->seen, 0, (size_t) m->h * m->w * sizeof(*m->seen));
     for (int y = 0; y < m->h; y++)
         for (int x = 0; x < m->w; x++)
             if (is_within(b, reach, y, x))
-                reach_place(m, y, x, &count);
-    for (int i = 0; i < count; i++)
-        for (int dy = -1; dy <= 1; dy++)
-            for (int dx = -1; dx <= 1; dx++)
-                reach_place(m, m->queue[i] / m->w + dy, m->queue[i] % m->w + dx, &count);
+                count += flood(m, y, x);
     return count;
 }
 
@@ -55,14 +33,14 @@ static void drop_far(const struct sam_keep_near *p, int n, const struct box *b)
     const int places = p->logits.h * p->logits.w;
     float *logits = (float *) p->logits.data + (size_t) n * places;
     int32_t *room = (int32_t *) p->room.data + (size_t) n * 2 * places;
-    const struct map m = { logits, room, room + places, p->logits.h, p->logits.w };
-    const float reach = floorf(p->reach * fmaxf(b->x1 - b->x0, b->y1 - b->y0)) + p->least;
-    const int near = mark_near(&m, b, reach);
+    const struct map m = { logits, room, room + places, p->logits.h, p->logits.w, true };
+    const float far = floorf(p->reach * fmaxf(b->x1 - b->x0, b->y1 - b->y0)) + p->least;
+    const int near = mark_near(&m, b, far);
 
     if (!near || !((float) near >= p->share * b->area))
         return;
     for (int i = 0; i < places; i++)
-        if (logits[i] > 0 && !m.near[i])
+        if (logits[i] > 0 && !m.seen[i])
             logits[i] = p->value;
 }
 

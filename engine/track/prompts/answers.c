@@ -7,19 +7,17 @@
 #include "track/memory/history.h"
 #include "track/tracker.h"
 
-// The candidates 1 to 3 by their areas, the first of equal ones first.
-static void order_by_area(const float *masks, size_t count, int order[SAM_ANSWERS])
+void sam_answers_order(const float *masks, size_t count, int order[SAM_ANSWERS])
 {
     size_t area[SAM_ANSWERS] = { 0 };
 
-    for (int i = 0; i < SAM_ANSWERS; i++) {
-        const float *mask = masks + (size_t) (1 + i) * count;
-        int at = i;
-        for (size_t k = 0; k < count; k++)
-            area[i] += mask[k] > 0;
-        for (; at > 0 && area[order[at - 1] - 1] > area[i]; at--)
+    for (int k = 0; k < SAM_ANSWERS; k++) {
+        int at = k;
+        for (size_t i = 0; i < count; i++)
+            area[k] += masks[(size_t) k * count + i] > 0;
+        for (; at > 0 && area[order[at - 1]] > area[k]; at--)
             order[at] = order[at - 1];
-        order[at] = 1 + i;
+        order[at] = k;
     }
 }
 
@@ -34,14 +32,16 @@ static int best_of(const float *ious)
     return best;
 }
 
-// The masks on the host, where they are counted.
+// Candidates 1 to 3 in the order of their areas, which are counted on the host.
 static void find_order(struct sam_tracker *t, int order[SAM_ANSWERS])
 {
     const struct sam_tensor masks = sam_first(t->mem.scratch.out.masks, 1);
     float *host = t->mem.host.staging;
 
     sam_queue_download(&t->queue, host, masks.data, sam_tensor_bytes(&masks));
-    order_by_area(host, (size_t) masks.c, order);
+    sam_answers_order(host + masks.c, (size_t) masks.c, order);
+    for (int i = 0; i < SAM_ANSWERS; i++)
+        order[i]++; // mask 0 is none of them
 }
 
 // Rows of masks, one of `from` to one of `to`.
@@ -69,7 +69,7 @@ static void refine_all(struct sam_tracker *t, const struct sam_interaction *all,
     }
 }
 
-static bool is_present(struct sam_tracker *t)
+bool sam_answers_present(struct sam_tracker *t)
 {
     float score = 0;
 
@@ -85,7 +85,7 @@ void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
     float ious[SAM_MASK_TOKENS] = { 0 };
     int order[SAM_ANSWERS], taken = 0;
 
-    if (!is_present(t))
+    if (!sam_answers_present(t))
         return;
     sam_queue_download(&t->queue, ious, row.data, sam_tensor_bytes(&row));
     refine_all(t, all, input);

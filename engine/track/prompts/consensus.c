@@ -73,22 +73,6 @@ static float agreement(const struct sam_tracker *t, int k, size_t count)
     return sum;
 }
 
-// The answers by the areas of their masks, the first of equal ones first.
-static void order_by_area(const struct sam_tracker *t, size_t count, int order[SAM_ANSWERS])
-{
-    size_t area[SAM_ANSWERS] = { 0 };
-
-    for (int k = 0; k < SAM_ANSWERS; k++) {
-        const float *mask = place_of(t, SAM_LOOK_LAST, k);
-        int at = k;
-        for (size_t i = 0; i < count; i++)
-            area[k] += mask[i] > 0;
-        for (; at > 0 && area[order[at - 1]] > area[k]; at--)
-            order[at] = order[at - 1];
-        order[at] = k;
-    }
-}
-
 // Answer k becomes what the decoder gave.
 static void put(struct sam_tracker *t, int k)
 {
@@ -125,7 +109,7 @@ void sam_looks_take(struct sam_tracker *t, struct sam_tracked *o, int answer)
 
     if (t->queue.status) // nothing that was copied is known
         return;
-    order_by_area(t, count, order);
+    sam_answers_order(place_of(t, SAM_LOOK_LAST, 0), count, order);
     for (int k = 0; k < SAM_ANSWERS; k++) {
         value[k] = agreement(t, k, count);
         best = value[k] > value[best] ? k : best;

@@ -182,14 +182,6 @@ static void interact_window(struct sam_tracker *t, struct sam_tracked *o,
     t->times.decode += sam_now() - began;
 }
 
-static bool is_present(struct sam_tracker *t)
-{
-    float score = 0;
-
-    sam_queue_download(&t->queue, &score, t->mem.scratch.out.score.data, sizeof(score));
-    return score > 0;
-}
-
 // A click that an object begins with: each of its answers in the frame is cut to the part that was
 // clicked, and asked for again in the window of that.
 static void interact_click(struct sam_tracker *t, struct sam_tracked *o,
@@ -203,7 +195,7 @@ static void interact_click(struct sam_tracker *t, struct sam_tracked *o,
     condition(t, o, true);
     const int64_t began = sam_now();
     decode_points(t, click, t->model->prompt.no_mask);
-    const bool has_answers = is_present(t);
+    const bool has_answers = sam_answers_present(t);
     for (int k = 0; k < SAM_ANSWERS && has_answers; k++) {
         sam_decode_take(t, 1 + k);
         sam_refine_answered(&r, &points, r.input);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Prompts: they are checked and converted to coordinates of the network (prompts.c), kept until
-// their frame comes (../memory/), and applied to it (interact.c, answers.c).
+// their frame comes (../memory/), and applied to it (interact.c, answers.c, consensus.c).
 #ifndef SAM_PROMPTS_H
 #define SAM_PROMPTS_H
 
@@ -37,6 +37,11 @@ void sam_looks_take(struct sam_tracker *t, struct sam_tracked *o, int answer);
 
 // ---- answers.c
 
+// Whether what the decoder gave shows the object.
+bool sam_answers_present(struct sam_tracker *t);
+// Masks of `count` places each, one behind the other, in the order of their areas: how many logits
+// are above 0, the first of equal ones first. From 0 on.
+void sam_answers_order(const float *masks, size_t count, int order[SAM_ANSWERS]);
 // After the decoder has run on a single click, which `all` is: take the answer that it names, with
 // its pointer, and keep the masks of all, refined; of an object without a slot none. `input`: see
 // struct sam_refiner.
