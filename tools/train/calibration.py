@@ -61,7 +61,10 @@ def arguments():
     p.add_argument("--most", type=int, default=60, help="pictures of each collection")
     p.add_argument("--things", type=int, default=2, help="things of a picture, at most")
     p.add_argument("--out", help="the picture to write")
-    return p.parse_args()
+    args = p.parse_args()
+    if args.things < 2:
+        p.error(f"argument --things: {args.things}, expected 2 at least")
+    return args
 
 
 def prompted(one, image, kind, truth):
