@@ -106,6 +106,7 @@ struct sam_config {
     float target_weight; // of its scores among the logits
     float recall_weight; // of what the nearest neighbours of cells tell; 0: they are not asked
     float recall_likeness; // cosine from which on a neighbour is believed
+    float odds_exponent; // of the predicted IoU, above which a pixel's odds are; 0: above 1
     float piece_reach; // of the last mask's size that a piece of a mask may be away; 0: any
     float walk_fidelity; // of random walks to the decoder's mask; 0: there are none
     // What is told of a predicted IoU of 0, 0.1 .. 1, of answers to a single click, of those to a
@@ -154,6 +155,10 @@ int sam_config_size(const struct sam_weights *w, const struct sam_size_from *fro
 // masks of that prediction are in the mean. 1, which a mask prompt has, what lies outside, and NaN
 // are told as they are. The engine's own decisions are by the prediction.
 float sam_config_told_iou(const float curve[SAM_CURVE], float iou);
+
+// What is added to the logits of an answer to points whose predicted IoU is j, so that those above
+// 0 have odds above j^odds_exponent: 0 and more; docs/MODEL.md, *Odds*, has the rule.
+float sam_config_cut(const struct sam_config *c, float iou);
 
 // How many of prefix0suffix, prefix1suffix, ... there are, at most limit + 1.
 int sam_config_layers(const struct sam_weights *w, const char *prefix, const char *suffix,

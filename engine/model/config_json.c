@@ -236,6 +236,7 @@ static int read_own(struct sam_config *out, const struct sam_json *r)
         (status = read_distractors(out, r)) ||
         (status = sam_json_flag(r, "exact_maps", &out->exact_maps)) ||
         (status = read_target_model(out, r)) ||
+        (status = read_optional(r, "odds_exponent", 0.01, 4, &out->odds_exponent)) ||
         (status = read_optional(r, "piece_reach", 0.01, 8, &out->piece_reach)) ||
         (status = read_random_walk(out, r)) ||
         (status = read_told_iou(out, r)) ||

@@ -95,6 +95,8 @@ def good_files(f):
         f.good(f'zoom-{zoom}.safetensors', model(m.config(box_zoom=zoom, click_zoom=zoom)))
     for reach in 0, 0.01, 0.125, 8:
         f.good(f'reach-{reach}.safetensors', model(m.config(piece_reach=reach)))
+    for exponent in 0, 0.01, 1, 4:
+        f.good(f'odds-{exponent}.safetensors', model(m.config(odds_exponent=exponent)))
     f.good('hf/model.safetensors', c.safetensors(hf + [tied], {'format': 'pt'}))
     f.write('hf/config.json', hf_config)
     f.good('hf-stem.safetensors', c.safetensors(hf))
@@ -606,6 +608,8 @@ def config_files(f):
         bad(f'click-zoom-{name}', f"'click_zoom'|0 or a number from 1 to 8|{found}", click_zoom=zoom)
     for name, reach, found in (('tiny', 0.001, '0.001'), ('nine', 9, '9'), ('minus', -1, '-1'), ('text', 'x', 'a string')):
         bad(f'reach-{name}', f"'piece_reach'|0 or a number from 0.01 to 8|{found}", piece_reach=reach)
+    for name, exponent, found in (('tiny', 0.001, '0.001'), ('five', 5, '5'), ('minus', -1, '-1'), ('text', 'x', 'a string')):
+        bad(f'odds-{name}', f"'odds_exponent'|0 or a number from 0.01 to 4|{found}", odds_exponent=exponent)
     for name, target, words in (('text', 'yes', "'target_model'|an object|a string"), ('empty', {}, "'target_model.weight'|0 to 100|nothing"),
                                 ('narrow', {'channels': 0, 'weight': 1}, "'target_model.channels'|1 to 256|0"),
                                 ('wide', {'channels': 257, 'weight': 1}, "'target_model.channels'|1 to 256|257"),

@@ -49,6 +49,7 @@ def arguments():
     p.add_argument("--box-zoom", type=float, help="answer a box in a window of so many times its size; 0: in the whole frame")
     p.add_argument("--click-zoom", type=float, help="answer a click again in a window of so many times its answer's size; 0: once")
     p.add_argument("--piece-reach", type=float, help="drop pieces farther from the last mask than this share of its size; 0: none")
+    p.add_argument("--odds-exponent", type=float, help="cut answers to points where their odds are this power of the predicted IoU; 0: at 1")
     p.add_argument("--random-walk", type=float, help="fidelity of random walks that move outlines to edges; 0: none")
     p.add_argument("--recall", type=float, help="weight of what nearest neighbours in the prompted frame tell; 0: they are not asked")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
@@ -85,6 +86,14 @@ def with_reach(config, reach):
         raise model.ModelError(f"--piece-reach: {reach:g} is neither 0 nor from 0.01 to 8")
     config = {k: v for k, v in config.items() if k != "piece_reach"}
     return config | {"piece_reach": reach} if reach else config
+
+
+def with_odds(config, exponent):
+    """`config` whose answers to points have pixels with odds above this power of the predicted IoU; 0: above 1."""
+    if exponent and not 0.01 <= exponent <= 4:
+        raise model.ModelError(f"--odds-exponent: {exponent:g} is neither 0 nor from 0.01 to 4")
+    config = {k: v for k, v in config.items() if k != "odds_exponent"}
+    return config | {"odds_exponent": exponent} if exponent else config
 
 
 def with_walk(config, fidelity):
@@ -177,6 +186,8 @@ def main():
             config = config if zoom is None else config | {f"{kind}_zoom": zoom}
         if args.piece_reach is not None:
             config = with_reach(config, args.piece_reach)
+        if args.odds_exponent is not None:
+            config = with_odds(config, args.odds_exponent)
         if args.random_walk is not None:
             config = with_walk(config, args.random_walk)
         if args.recall is not None:

@@ -4,7 +4,7 @@
 With "memory_selection": "present" in the configuration, frames that the object is absent from are not remembered and
 not counted, like those that SAM 3's tracker leaves out. With "box_zoom": k, a box is answered in a window of k times its
 size, with "click_zoom": k, a click is answered again in one of k times its answer's. With "piece_reach" pieces of a tracked
-mask that are far from the mask before are dropped (docs/MODEL.md).
+mask that are far from the mask before are dropped. With "odds_exponent" answers to points are cut by their predicted IoU (docs/MODEL.md).
 """
 
 import math
@@ -22,6 +22,7 @@ SMALLEST_WINDOW = 16  # model px
 SLACK = 1e-3  # of four px: a last bit of the box's coordinates moves no window
 OUTSIDE = -10.0  # logit of what lies outside of a window, as of a mask prompt; of pieces that are dropped
 LEAST_REACH = 2  # places of 4 px that a piece may be away from the last mask, whatever its size
+LEAST_IOU = 0.05  # that a predicted one counts as
 SHARPNESS = 4.0  # of the weight of a mask among those that answers to a click are compared with
 NEAR_SHARE = 0.2  # of the last mask's area that near pieces must have
 
@@ -116,6 +117,7 @@ class Tracker:
         self.net = net.eval()
         self.size = net.image_size
         self.zoom, self.click_zoom = (net.samtrack.get(f"{kind}_zoom", 0) for kind in ("box", "click"))
+        self.exponent = net.samtrack.get("odds_exponent", 0)
         self.selects = net.samtrack.get("memory_selection") == "present"
         self.least = net.samtrack.get("memory_iou", 0)
         self.frame, self.score, self.expected, self.asked = -1, 0.0, 0.0, "others"
@@ -207,6 +209,12 @@ class Tracker:
     def _finish(self, coarse, low, token, score, prompted):
         return self._commit(coarse, low, model.point_to(self.net, token, (score > 0).float()), score, prompted)
 
+    def _answered(self, coarse, low, token, score):
+        """Finish a frame with an answer to points: what is above 0 of it raises its expected IoU ("odds_exponent")."""
+        if score > 0:
+            low = low - self.exponent * math.log(min(max(self.expected, LEAST_IOU), 1))
+        return self._finish(coarse, low, token, score, True)
+
     @torch.inference_mode()
     def prompt_points(self, image, points, labels):
         """Start with points in pixels of `image`; labels 1, 0, and 2, 3 for a box's corners."""
@@ -217,13 +225,13 @@ class Tracker:
         points = torch.tensor(points).float() * torch.tensor([self.size / image.shape[3], self.size / image.shape[2]])
         window = window_of(points.flatten().tolist(), self.zoom, self.size) if labels == [2, 3] and self.zoom else None
         if window and window[2] < self.size:
-            return self._finish(maps[2], *self._zoomed(x, points, labels, window), True)
+            return self._answered(maps[2], *self._zoomed(x, points, labels, window))
         out = self._answer(maps, points, labels)
         if labels == [1] and self.click_zoom and out[3] > 0:
-            return self._finish(maps[2], *self._agreed(x, points, out), True)
+            return self._answered(maps[2], *self._agreed(x, points, out))
         low, token, score = self._chosen(out, len(points) == 1)
         low = self._walked(low, score, self.picture, points / 4 if labels == [2, 3] else None)
-        return self._finish(maps[2], low, token, score, True)
+        return self._answered(maps[2], low, token, score)
 
     def _agreed(self, x, click, out):
         """What counts for a click (1, 2) in model px on the input `x`, of the three answers that the decoder gives as `out`.

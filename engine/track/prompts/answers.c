@@ -52,9 +52,23 @@ static void copy_mask(struct sam_tracker *t, struct sam_tensor to, int at, struc
                                                           .from = row, .rows = 1 });
 }
 
+void sam_answers_cut(struct sam_tracker *t, struct sam_tensor logits, float iou)
+{
+    const struct sam_tensor places = sam_reshape(logits, 1, 1, logits.c, 1);
+    struct sam_tensor number = t->mem.scratch.mask_logits; // its first
+    const float more = sam_config_cut(&t->model->config, iou);
+
+    number.h = number.w = 1;
+    if (more == 0)
+        return;
+    sam_queue_upload(&t->queue, number.data, &more, sizeof(more));
+    sam_op_add(&t->queue, &(struct sam_add) { .dst = places, .a = places, .b = number,
+                                              .scale = 1 });
+}
+
 // All candidates, in place: each as it would be remembered.
 static void refine_all(struct sam_tracker *t, const struct sam_interaction *all,
-                       struct sam_tensor input)
+                       struct sam_tensor input, const float *ious)
 {
     struct sam_interaction points = *all;
     const struct sam_points p = sam_interaction_points(&points);
@@ -65,6 +79,7 @@ static void refine_all(struct sam_tracker *t, const struct sam_interaction *all,
     for (int k = 1; k <= SAM_ANSWERS; k++) {
         copy_mask(t, one, 0, masks, k);
         sam_refine_answered(&r, &p, input);
+        sam_answers_cut(t, one, ious[k]);
         copy_mask(t, masks, k, one, 0);
     }
 }
@@ -88,7 +103,7 @@ void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
     if (!sam_answers_present(t))
         return;
     sam_queue_download(&t->queue, ious, row.data, sam_tensor_bytes(&row));
-    refine_all(t, all, input);
+    refine_all(t, all, input, ious);
     find_order(t, order);
     if (t->queue.status) // nothing that was copied is known
         return;

@@ -82,6 +82,18 @@ static void decode_points(struct sam_tracker *t, const struct sam_interaction *a
     decode_with(t, s->conditioned, dense, sam_interactions_is_click(all), sparse);
 }
 
+// What scratch.out has, of one object, by the IoU that it has.
+static void cut_answer(struct sam_tracker *t)
+{
+    const struct sam_decoded *out = &t->mem.scratch.out;
+    float iou = 1;
+
+    if (!t->model->config.odds_exponent || !sam_answers_present(t))
+        return;
+    sam_queue_download(&t->queue, &iou, out->iou.data, sizeof(iou));
+    sam_answers_cut(t, sam_first(out->low_res, 1), iou);
+}
+
 static void answer_points(struct sam_tracker *t, struct sam_tracked *o,
                           struct sam_interaction *all, struct sam_tensor dense)
 {
@@ -89,10 +101,12 @@ static void answer_points(struct sam_tracker *t, struct sam_tracked *o,
     const struct sam_points points = sam_interaction_points(all);
 
     decode_points(t, all, dense);
-    if (sam_interactions_is_click(all))
+    if (sam_interactions_is_click(all)) {
         sam_answers_make(t, o, all, r.input);
-    else
-        sam_refine_answered(&r, &points, r.input);
+        return;
+    }
+    sam_refine_answered(&r, &points, r.input);
+    cut_answer(t);
 }
 
 // All points so far, and the mask of the interaction before as a dense prompt.
@@ -228,6 +242,7 @@ static bool interact_first(struct sam_tracker *t, struct sam_tracked *o,
         break;
     case SAM_LOOK_WINDOW:
         interact_window(t, o, first, &window);
+        cut_answer(t);
         break;
     case SAM_LOOK_FRAME:
         return false;

@@ -43,10 +43,12 @@ bool sam_answers_present(struct sam_tracker *t);
 // are above 0, the first of equal ones first. From 0 on.
 void sam_answers_order(const float *masks, size_t count, int order[SAM_ANSWERS]);
 // After the decoder has run on a single click, which `all` is: take the answer that it names, with
-// its pointer, and keep the masks of all, refined; of an object without a slot none. `input`: see
-// struct sam_refiner.
+// its pointer, and keep the masks of all, refined and cut; of an object without a slot none.
+// `input`: see struct sam_refiner.
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
+// Cut the logits (1, 1, 1, (S/4)^2) of an answer to points by its predicted IoU.
+void sam_answers_cut(struct sam_tracker *t, struct sam_tensor logits, float iou);
 // Find their boxes and areas, which are there when the queue has finished; then describe them.
 // There may be none.
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
