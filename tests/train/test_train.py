@@ -60,6 +60,21 @@ class Trainer(unittest.TestCase):
             self.assertTrue(all(large[name] is p for name, p in small.items()) and len(small) == len(large))
             self.assertEqual(model.load(os.path.join(folder, "weights.safetensors")).image_size, 64)
 
+    def test_trains_memory_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            small = ("--out", folder, "--trunk", "hiera", "--size", "64", "--batch", "1", "--frames", "3", "--minutes", "0.02")
+            self.assertEqual(run(*small), (0, ""))
+            source = os.path.join(folder, "source.safetensors")
+            os.rename(os.path.join(folder, "weights.safetensors"), source)
+            self.assertEqual(run(*small, "--from", source, "--only", "memory"), (0, ""))
+            before, after = model.read(source)[1], model.read(os.path.join(folder, "weights.safetensors"))[1]
+            changed = {name.split(".")[0] for name in before if not torch.equal(before[name], after[name])}
+            self.assertLessEqual({"memory_attention", "memory_encoder"}, changed)
+            self.assertLessEqual(changed, {"memory_attention", "memory_encoder", "maskmem_tpos_enc", "obj_ptr_proj", "obj_ptr_tpos_proj",
+                                           "no_obj_ptr", "no_obj_embed_spatial"})
+            status, said = run(*small, "--resume", "--minutes", "0.04")
+            self.assertEqual((status, said.count("of a run that trained other parts (see --only)")), (1, 1))
+
     def test_refuses_sizes_that_maps_do_not_divide(self):
         for text in ("100", "0", "448,", "x"):
             said = io.StringIO()

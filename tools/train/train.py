@@ -50,6 +50,8 @@ DISK_MIB = 512  # checkpoints, two of them while one is written
 MEMORY_MIB = 3072
 USUAL_SIZE = 0.1  # root mean square of weights that --rate suits
 LENGTHS = (3, 4, 6, 8, 12)
+# How the names of memory's parameters begin.
+MEMORY = ("memory_attention", "memory_encoder", "memory_temporal", "object_pointer", "no_object_pointer", "occlusion", "temporal_positional")
 
 
 class Refused(Exception):
@@ -81,6 +83,7 @@ def arguments():
     p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; longer clips are fewer")
     p.add_argument("--frames", type=int, default=8, help="largest number of frames per clip")
     p.add_argument("--targets", type=int, default=2, help="objects tracked per clip")
+    p.add_argument("--only", choices=("memory",), help="train the memory's parts alone: single answers stay what they are")
     p.add_argument("--stills", type=float, default=0.0, help="share of the steps on single frames with outlines")
     p.add_argument("--held", help="comma-separated file names of videos used for validation only")
     p.add_argument("--size", type=sides, default=(256,), dest="sizes",
@@ -141,11 +144,19 @@ def optimizers(net, rate, kind, rank=0, workers=1, trunk_rate=0.1):
     ]
 
 
+def freeze(net):
+    """Leave only the parts of memory to be trained: how it is made, read, and pointed to."""
+    for name, p in net.named_parameters():
+        p.requires_grad_(p.requires_grad and name.startswith(MEMORY))
+
+
 class Run:
     """A network in training: its average, its optimizer, its place in time, its files."""
 
     def __init__(self, args, net, rank=0):
         self.args, self.net = args, net.to(args.device).train()
+        if args.only:
+            freeze(net)
         self.nets = [net, *(model.at_size(net, side).to(args.device).train() for side in args.sizes[1:])]
         self.average = {k: v.detach().clone() for k, v in net.named_parameters()}
         self.optimizers = optimizers(net, args.rate, args.kind, rank, args.workers, args.trunk_rate)
@@ -200,8 +211,11 @@ class Run:
         except RuntimeError as error:
             raise Refused(f"{self.path}: of another architecture ({str(error).splitlines()[-1].strip()})") from None
         self.average = {k: v.to(self.args.device) for k, v in state["average"].items()}
-        for optimizer, own in zip(self.optimizers, state["optimizers"]):
-            optimizer.load_state_dict(own)
+        try:
+            for optimizer, own in zip(self.optimizers, state["optimizers"]):
+                optimizer.load_state_dict(own)
+        except ValueError:
+            raise Refused(f"{self.path}: of a run that trained other parts (see --only)") from None
         self.step, self.seconds = state["step"], state["seconds"]
         self.young = state.get("young", 0.0)
         self.warm = -60  # the optimizer knows its steps: no second warm-up
