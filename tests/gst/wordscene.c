@@ -119,7 +119,8 @@ play (Story * story, guint frames, const gchar * prompt)
 {
   gchar *launch = g_strdup_printf ("samscene seed=2 num-buffers=%u ! "
       "video/x-raw,format=RGBx,width=320,height=180,framerate=10/1 ! samtrack "
-      "name=track model-file=\"%s\" detector-file=\"%s\" detector-size=128 "
+      "name=track model-file=\"%s\" input-size=192 detector-file=\"%s\" "
+      "detector-size=128 "
       "detect-interval=10 initial-prompt=\"%s\" ! samscore ! fakesink",
       frames, g_getenv ("SAMTRACK_FAST"), g_getenv ("SAMTRACK_SCENE_WORDS"),
       prompt);

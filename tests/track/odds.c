@@ -33,6 +33,26 @@ static void close_pair(struct pair *p)
     sam_tracker_close(&p->plain);
 }
 
+// What is above 0, and what of the rest would be and is joined to that, by `more`: places that are
+// near grow into those until nothing changes.
+static void grow(float *logits, int places, float more)
+{
+    static bool near[PLACES];
+    const int side = (int) lroundf(sqrtf((float) places));
+
+    for (int i = 0; i < places; i++)
+        near[i] = logits[i] > 0;
+    for (bool grows = more > 0; grows;) {
+        grows = false;
+        for (int i = 0; i < places; i++)
+            for (int k = 0; k < places && !near[i] && logits[i] > -more; k++)
+                if (near[k] && abs(k % side - i % side) <= 1 && abs(k / side - i / side) <= 1)
+                    near[i] = grows = true;
+    }
+    for (int i = 0; i < places; i++)
+        logits[i] += near[i] ? more : 0;
+}
+
 // The logits of both, of which the first are cut by `iou`, that both have; 1: they are not.
 static void compare(struct pair *p, const char *what, float iou)
 {
@@ -46,10 +66,11 @@ static void compare(struct pair *p, const char *what, float iou)
     const float more = score > 0 ? -EXPONENT * logf(counts) : 0;
     p->compared++;
     p->moved += more > 0.01f;
+    grow(b, places, more);
     for (int i = 0; i < places; i++)
-        if (fabsf(a[i] - b[i] - more) > 1e-5f) {
-            expect(false, "%s: place %d is %g, wanted %g and %g of IoU %g", what, i, (double) a[i],
-                   (double) b[i], (double) more, (double) iou);
+        if (fabsf(a[i] - b[i]) > 1e-5f) {
+            expect(false, "%s: place %d is %g, wanted %g by IoU %g", what, i, (double) a[i],
+                   (double) b[i], (double) iou);
             return;
         }
 }
@@ -98,7 +119,8 @@ static void check_answers(struct pair *p)
         expect(!sam_tracker_take_answer(p->cut, p->id[0], same, &error) &&
                !sam_tracker_take_answer(p->plain, p->id[1], k, &error), "%s", error.text);
         compare(p, "an answer", iou);
-        expect(same == 1 || cut.answer[same - 2].area <= cut.answer[same - 1].area,
+        // Ordered are places of 4 x 4 px; told are pixels.
+        expect(same == 1 || cut.answer[same - 2].area <= 1.1 * cut.answer[same - 1].area,
                "answer %d is smaller than the one before", same);
     }
 }

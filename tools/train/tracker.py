@@ -76,6 +76,13 @@ def piece_of(low, click):
     return torch.where(others, torch.full_like(low, OUTSIDE), low)
 
 
+def cut_of(low, more):
+    """Logits (1, s, s) with `more` where that makes a piece of what is above 0 larger."""
+    pieces = cv2.connectedComponents((low[0] + more > 0).numpy().astype(np.uint8), connectivity=8)[1]
+    own = np.unique(pieces[(low[0] > 0).numpy()])
+    return torch.where(torch.from_numpy(np.isin(pieces, own)), low + more, low)
+
+
 def box_of(low):
     """(x0, y0, x1, y1, area) of logits (1, s, s) above 0, in places; None if there are none."""
     y, x = torch.nonzero(low[0] > 0, as_tuple=True)
@@ -211,8 +218,8 @@ class Tracker:
 
     def _answered(self, coarse, low, token, score):
         """Finish a frame with an answer to points: what is above 0 of it raises its expected IoU ("odds_exponent")."""
-        if score > 0:
-            low = low - self.exponent * math.log(min(max(self.expected, LEAST_IOU), 1))
+        if score > 0 and self.exponent:
+            low = cut_of(low, -self.exponent * math.log(min(max(self.expected, LEAST_IOU), 1)))
         return self._finish(coarse, low, token, score, True)
 
     @torch.inference_mode()

@@ -52,20 +52,6 @@ static void copy_mask(struct sam_tracker *t, struct sam_tensor to, int at, struc
                                                           .from = row, .rows = 1 });
 }
 
-void sam_answers_cut(struct sam_tracker *t, struct sam_tensor logits, float iou)
-{
-    const struct sam_tensor places = sam_reshape(logits, 1, 1, logits.c, 1);
-    struct sam_tensor number = t->mem.scratch.mask_logits; // its first
-    const float more = sam_config_cut(&t->model->config, iou);
-
-    number.h = number.w = 1;
-    if (more == 0)
-        return;
-    sam_queue_upload(&t->queue, number.data, &more, sizeof(more));
-    sam_op_add(&t->queue, &(struct sam_add) { .dst = places, .a = places, .b = number,
-                                              .scale = 1 });
-}
-
 // All candidates, in place: each as it would be remembered.
 static void refine_all(struct sam_tracker *t, const struct sam_interaction *all,
                        struct sam_tensor input, const float *ious)
@@ -79,7 +65,7 @@ static void refine_all(struct sam_tracker *t, const struct sam_interaction *all,
     for (int k = 1; k <= SAM_ANSWERS; k++) {
         copy_mask(t, one, 0, masks, k);
         sam_refine_answered(&r, &p, input);
-        sam_answers_cut(t, one, ious[k]);
+        sam_odds_cut_tensor(t, ious[k], one);
         copy_mask(t, masks, k, one, 0);
     }
 }

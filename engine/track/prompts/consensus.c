@@ -75,15 +75,11 @@ static float agreement(const struct sam_tracker *t, int k, size_t count)
 
 // All answers, each by its own predicted IoU: as they are shown and remembered. What asks for
 // windows and agrees is not cut: masks that little is expected of would be taken for large things.
-static void cut_all(struct sam_tracker *t, size_t count)
+static void cut_all(struct sam_tracker *t)
 {
-    for (int k = 0; k < SAM_ANSWERS; k++) {
-        float *mask = place_of(t, SAM_LOOK_LAST, k);
-        const float more =
-            sam_config_cut(&t->model->config, t->mem.host.looks.iou[SAM_LOOK_LAST][k]);
-        for (size_t i = 0; i < count; i++)
-            mask[i] += more;
-    }
+    for (int k = 0; k < SAM_ANSWERS; k++)
+        sam_odds_cut(&t->model->config, t->mem.host.looks.iou[SAM_LOOK_LAST][k],
+                     place_of(t, SAM_LOOK_LAST, k));
 }
 
 // Answer k becomes what the decoder gave.
@@ -126,7 +122,7 @@ void sam_looks_take(struct sam_tracker *t, struct sam_tracked *o, int answer)
         value[k] = agreement(t, k, count);
         best = value[k] > value[best] ? k : best;
     }
-    cut_all(t, count);
+    cut_all(t);
     sam_answers_order(place_of(t, SAM_LOOK_LAST, 0), count, order);
     const int wanted = answer ? order[answer - 1] : best;
     while (order[taken] != wanted)

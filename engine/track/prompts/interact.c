@@ -91,7 +91,7 @@ static void cut_answer(struct sam_tracker *t)
     if (!t->model->config.odds_exponent || !sam_answers_present(t))
         return;
     sam_queue_download(&t->queue, &iou, out->iou.data, sizeof(iou));
-    sam_answers_cut(t, sam_first(out->low_res, 1), iou);
+    sam_odds_cut_tensor(t, iou, sam_first(out->low_res, 1));
 }
 
 static void answer_points(struct sam_tracker *t, struct sam_tracked *o,

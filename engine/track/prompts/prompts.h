@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Prompts: they are checked and converted to coordinates of the network (prompts.c), kept until
-// their frame comes (../memory/), and applied to it (interact.c, answers.c, consensus.c).
+// their frame comes (../memory/), and applied to it (interact.c, answers.c, consensus.c, odds.c).
 #ifndef SAM_PROMPTS_H
 #define SAM_PROMPTS_H
 
@@ -35,6 +35,13 @@ void sam_looks_keep(struct sam_tracker *t, int k, bool in_frame);
 // most if that is 0. The others are kept, too, as by sam_answers_make().
 void sam_looks_take(struct sam_tracker *t, struct sam_tracked *o, int answer);
 
+// ---- odds.c
+
+// Cut the logits of an answer to points by its predicted IoU: (S/4)^2 of them, or a row that has
+// as many.
+void sam_odds_cut(const struct sam_config *c, float iou, float *logits);
+void sam_odds_cut_tensor(struct sam_tracker *t, float iou, struct sam_tensor logits);
+
 // ---- answers.c
 
 // Whether what the decoder gave shows the object.
@@ -47,8 +54,6 @@ void sam_answers_order(const float *masks, size_t count, int order[SAM_ANSWERS])
 // `input`: see struct sam_refiner.
 void sam_answers_make(struct sam_tracker *t, struct sam_tracked *o,
                       const struct sam_interaction *all, struct sam_tensor input);
-// Cut the logits (1, 1, 1, (S/4)^2) of an answer to points by its predicted IoU.
-void sam_answers_cut(struct sam_tracker *t, struct sam_tensor logits, float iou);
 // Find their boxes and areas, which are there when the queue has finished; then describe them.
 // There may be none.
 void sam_answers_measure(struct sam_tracker *t, const struct sam_tracked *o,
