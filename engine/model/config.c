@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -179,13 +178,6 @@ float sam_config_told_iou(const float curve[SAM_CURVE], float iou)
     const float at = iou * (SAM_CURVE - 1);
     const int i = at < SAM_CURVE - 2 ? (int) at : SAM_CURVE - 2;
     return curve[i] + (at - i) * (curve[i + 1] - curve[i]);
-}
-
-static const float LEAST_IOU = 0.05f; // that a predicted one counts as
-
-float sam_config_cut(const struct sam_config *c, float iou)
-{
-    return c->odds_exponent ? -c->odds_exponent * logf(fminf(fmaxf(iou, LEAST_IOU), 1)) : 0;
 }
 
 static int read_rest(struct sam_config *out, const struct sam_weights *w, const char **file,

@@ -156,10 +156,6 @@ int sam_config_size(const struct sam_weights *w, const struct sam_size_from *fro
 // are told as they are. The engine's own decisions are by the prediction.
 float sam_config_told_iou(const float curve[SAM_CURVE], float iou);
 
-// What is added to the logits of an answer to points whose predicted IoU is j, so that those above
-// 0 have odds above j^odds_exponent: 0 and more; docs/MODEL.md, *Odds*, has the rule.
-float sam_config_cut(const struct sam_config *c, float iou);
-
 // How many of prefix0suffix, prefix1suffix, ... there are, at most limit + 1.
 int sam_config_layers(const struct sam_weights *w, const char *prefix, const char *suffix,
                       int limit);

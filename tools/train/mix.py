@@ -80,20 +80,12 @@ def with_maps(state, maps, path):
     return state | {TIMES: torch.cat((times[ages], times[-1:]))}
 
 
-def with_reach(config, reach):
-    """`config` whose tracked masks keep pieces within this share of the last one's size; 0: all."""
-    if reach and not 0.01 <= reach <= 8:
-        raise model.ModelError(f"--piece-reach: {reach:g} is neither 0 nor from 0.01 to 8")
-    config = {k: v for k, v in config.items() if k != "piece_reach"}
-    return config | {"piece_reach": reach} if reach else config
-
-
-def with_odds(config, exponent):
-    """`config` whose answers to points have pixels with odds above this power of the predicted IoU; 0: above 1."""
-    if exponent and not 0.01 <= exponent <= 4:
-        raise model.ModelError(f"--odds-exponent: {exponent:g} is neither 0 nor from 0.01 to 4")
-    config = {k: v for k, v in config.items() if k != "odds_exponent"}
-    return config | {"odds_exponent": exponent} if exponent else config
+def with_number(config, key, value, most):
+    """`config` with this number from 0.01 to `most`, which an option of the same name gives; 0: without."""
+    if value and not 0.01 <= value <= most:
+        raise model.ModelError(f"--{key.replace('_', '-')}: {value:g} is neither 0 nor from 0.01 to {most}")
+    config = {k: v for k, v in config.items() if k != key}
+    return config | {key: value} if value else config
 
 
 def with_walk(config, fidelity):
@@ -184,10 +176,8 @@ def main():
             if zoom and not 1 <= zoom <= 8:
                 raise model.ModelError(f"--{kind}-zoom: {zoom:g} is neither 0 nor from 1 to 8")
             config = config if zoom is None else config | {f"{kind}_zoom": zoom}
-        if args.piece_reach is not None:
-            config = with_reach(config, args.piece_reach)
-        if args.odds_exponent is not None:
-            config = with_odds(config, args.odds_exponent)
+        for key, value, most in (("piece_reach", args.piece_reach, 8), ("odds_exponent", args.odds_exponent, 4)):
+            config = config if value is None else with_number(config, key, value, most)
         if args.random_walk is not None:
             config = with_walk(config, args.random_walk)
         if args.recall is not None:

@@ -2,8 +2,12 @@
 // Answers to points are cut where their odds are a power of the predicted IoU, not 1:
 // docs/MODEL.md, *Odds*. What only the lower cut shows counts where it touches what p > 1/2 shows
 // (hysteresis, Canny, PAMI 1986): else it would be specks on other things.
+#include <math.h>
+
 #include "prompts.h"
 #include "track/tracker.h"
+
+static const float LEAST_IOU = 0.05f; // that a predicted one counts as
 
 // Whether a place beside (x, y), by corners, too, is above 0.
 static bool touches(const float *logits, int side, int x, int y)
@@ -33,7 +37,7 @@ static bool sweep(float *logits, int side, float more, bool from_end)
 void sam_odds_cut(const struct sam_config *c, float iou, float *logits)
 {
     const int side = sam_logits_side(c);
-    const float more = sam_config_cut(c, iou);
+    const float more = -c->odds_exponent * logf(fminf(fmaxf(iou, LEAST_IOU), 1));
 
     if (more == 0)
         return;
