@@ -60,6 +60,13 @@ class Trainer(unittest.TestCase):
             self.assertTrue(all(large[name] is p for name, p in small.items()) and len(small) == len(large))
             self.assertEqual(model.load(os.path.join(folder, "weights.safetensors")).image_size, 64)
 
+    def test_memory_alone_learns_from_clips(self):
+        for given, words in ((("--from", "x", "--stills", "0.5"), "got --stills 0.5, expected 0"), ((), "expected --from or --resume")):
+            said = io.StringIO()
+            with self.assertRaises(SystemExit) as ended, contextlib.redirect_stderr(said), mock.patch("sys.argv", ["train.py", "--only", "memory", *given]):
+                train.main()
+            self.assertEqual((ended.exception.code, said.getvalue().count(words)), (2, 1))
+
     def test_trains_memory_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             small = ("--out", folder, "--trunk", "hiera", "--size", "64", "--batch", "1", "--frames", "3", "--minutes", "0.02")

@@ -100,6 +100,10 @@ def arguments():
     p.add_argument("--compile", action="store_true", help="compile the image encoder")
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args()
+    if args.only and args.stills:
+        p.error(f"argument --only: single frames teach memory nothing; got --stills {args.stills:g}, expected 0")
+    if args.only and not (args.source or args.resume):
+        p.error("argument --only: expected --from or --resume beside it: other starts begin with single frames")
     args.size = args.sizes[0]
     args.workers = args.workers or (1 if args.device.startswith("cuda") else os.cpu_count() or 1)
     args.grafted = False  # begin_anew() knows better
