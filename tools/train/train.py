@@ -528,8 +528,8 @@ def follow_the_first(*rest):
     ctypes.CDLL(None).prctl(1, 9)
     try:
         work(*rest)
-    except RuntimeError:
-        pass  # the first worker ended; nothing is left to do
+    except (RuntimeError, KeyboardInterrupt):
+        pass  # the first worker ended, or Ctrl-C ended both; nothing is left to do
 
 
 def start(args):
