@@ -101,6 +101,24 @@ class Samples(unittest.TestCase):
         self.assertGreater(moved, 12)
         self.assertGreater(gone, 0)
 
+    def test_another_thing_comes_while_one_is_away(self):
+        """It has a number of its own, is of the same collection, and is never there before the thing has left."""
+        make, met, back = pictures.Pictures(self.all, SIZE), 0, 0
+        for seed in range(240):
+            make.dice = np.random.default_rng(seed)
+            labels = make.scene(6)[1]
+            for i in range(2):
+                one, other = ((labels == n + i).any((1, 2)) for n in (pictures.PASTED, pictures.OTHERS))
+                self.assertFalse(other[0])
+                if other.any() and one[0]:
+                    met += 1
+                    self.assertFalse(one[np.argmax(other)], f"seed {seed}: the other is there before the thing has left")
+                    back += one[np.argmax(other) :].any()
+        self.assertGreater(met, 5)
+        self.assertGreater(back, 0)
+        for kind in ("squares", ""):
+            self.assertEqual(make.sprite(kind)[1], kind)
+
     def test_mixed_with_another_generator(self):
         make = pictures.Pictures(self.all, SIZE)
         other = data.Generator(bank.Bank(bank.shared(bank.invent(1)), None, "cpu"), SIZE, "cpu")

@@ -44,6 +44,8 @@ LEAST, MOST = 0.002, 0.8  # share of the picture that a target covers on the fir
 ABSENT_PX = 12  # of fewer, as data.Generator has it
 UNKNOWN = 255
 PASTED = 200  # the first number of what is pasted; instances of pictures have smaller ones
+OTHERS = 210  # the first number of what comes while the thing PASTED with the same place in the row is away
+AWAY, SUCCEEDED = 0.4, 0.6  # how often a pasted thing is away for some time, and how often another one then comes
 
 
 def is_apart(name):
@@ -166,13 +168,14 @@ class Pictures:
         p = np.array(list(fit.values()))
         return self.dice.choice(list(fit), min(self.targets, len(fit)), replace=False, p=p / p.sum()).tolist()
 
-    def still(self):
-        """A picture that has something in it."""
+    def still(self, name=None):
+        """A picture that has something in it, of the collection `name` or of any: (its collection, image, labels)."""
         while True:
-            found = self.all.stills[self.names[self.dice.choice(len(self.names), p=self.weights)]]
+            own = name or self.names[self.dice.choice(len(self.names), p=self.weights)]
+            found = self.all.stills[own]
             image, labels = read(found[self.dice.integers(len(found))])
             if sizes(labels):
-                return image, labels
+                return own, image, labels
 
     def base(self, steps):
         """[(image, labels)], one of each frame; stills repeat one."""
@@ -185,7 +188,7 @@ class Pictures:
                 found = [read(p) for p in clip[first : first + gap * (steps - 1) + 1 : gap]]
                 if sizes(found[0][1]):
                     return found[::-1] if d.random() < 0.5 and sizes(found[-1][1]) else found
-        return [self.still()] * steps
+        return [self.still()[1:]] * steps
 
     def scene(self, steps):
         """Frames u8 (T, S, S, 3), labels u8 (T, S, S), and the numbers of what moves by itself."""
@@ -199,14 +202,18 @@ class Pictures:
         ground = tuple(int(c) for c in d.integers(0, 255, 3)) if d.random() < 0.5 else (0, 0, 0)
         found = [self.look(*picture, m, bend * k, ground) for picture, m, k in zip(pictures, ways, swing)]
         frames, labels = (np.stack(part) for part in zip(*found))
-        moving, sprite = [], None
+        moving, sprite, kind = [], None, None
         few = len(sizes(labels[0])) < 2
         for i in range(d.choice(3, p=(0.3, 0.5, 0.2) if few or steps > 1 else (0.65, 0.25, 0.1))):
             # One in three is a twin of the one before.
-            sprite = sprite if sprite is not None and d.random() < 0.33 else self.sprite()
+            if sprite is None or d.random() >= 0.33:
+                sprite, kind = self.sprite()
             if sprite is not None:
-                self.paste(frames, labels, sprite, PASTED + i)
+                gone, place = self.absence(steps), d.uniform(0.12, 0.88, 2)
+                self.paste(frames, labels, sprite, PASTED + i, gone, place)
                 moving.append(PASTED + i)
+                if gone.any() and d.random() < SUCCEEDED:
+                    self.succeed(frames, labels, kind, OTHERS + i, gone, place)
         return frames, labels, moving
 
     def view(self, labels, thing):
@@ -261,16 +268,26 @@ class Pictures:
         shown = cv2.remap(image, *maps, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=ground)
         return shown, cv2.remap(labels, *maps, cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT, borderValue=0)
 
-    def sprite(self):
-        """RGB and coverage (h, w, 4), u8, of a thing that is whole; None if none was found soon."""
+    def succeed(self, frames, labels, kind, number, gone, place):
+        """Another thing of the same kind comes while one is away: who tracks that one must not take this one for it."""
+        d, (other, _) = self.dice, self.sprite(kind)
+        if other is not None:
+            shown = gone if d.random() < 0.5 else np.maximum.accumulate(gone)  # half of them stay
+            self.paste(frames, labels, other, number, ~shown, place if d.random() < 0.4 else d.uniform(0.12, 0.88, 2))
+
+    def sprite(self, kind=None):
+        """RGB and coverage (h, w, 4), u8, of a thing that is whole, None if none was found soon; and its kind.
+
+        kind: the collection to take it from, "" the cut-outs; None: any.
+        """
         d = self.dice
-        if self.all.cutouts and d.random() < 0.3:
+        if self.all.cutouts and (d.random() < 0.3 if kind is None else not kind):
             path = self.all.cutouts[d.integers(len(self.all.cutouts))]
             found = cv2.imread(path, cv2.IMREAD_UNCHANGED)
             if found is not None and found.ndim == 3 and found.shape[2] == 4 and (found[..., 3] > 127).any():
-                return cv2.cvtColor(found, cv2.COLOR_BGRA2RGBA)
+                return cv2.cvtColor(found, cv2.COLOR_BGRA2RGBA), ""
         for _ in range(4):
-            image, labels = self.still()
+            name, image, labels = self.still(kind)
             area = sizes(labels)
             number = list(area)[d.integers(len(area))]
             mask = labels == number
@@ -279,19 +296,23 @@ class Pictures:
             inside = x0 > 0 and y0 > 0 and x0 + wide < labels.shape[1] and y0 + high < labels.shape[0]
             if inside and area[number] > 0.003 * labels.size:
                 part = np.s_[y0 - 1 : y0 + high + 1, x0 - 1 : x0 + wide + 1]
-                return np.dstack((image[part], mask[part].astype(np.uint8) * 255))
-        return None
+                return np.dstack((image[part], mask[part].astype(np.uint8) * 255)), name
+        return None, kind
 
-    def paste(self, frames, labels, sprite, number):
-        """A thing that goes its way over the frames, in front of all before it; a while it may be away."""
+    def paste(self, frames, labels, sprite, number, gone, place):
+        """A thing that goes its way over the frames from `place` (shares of the side), in front of all before it.
+
+        It is away in the frames of `gone` (bool of each). When it comes back, the light may have changed, and it may be elsewhere.
+        """
         d, size, steps = self.dice, self.size, len(frames)
         h, w = sprite.shape[:2]
         zoom = max(h, w) / (size * np.exp(d.uniform(np.log(0.1), np.log(0.65))))
-        place, pace = d.uniform(0.12, 0.88, 2) * size, d.normal(size=2) * 0.05 * size * (d.random() < 0.85)
+        pace = d.normal(size=2) * 0.05 * size * (d.random() < 0.85)
         haste = d.normal(size=2) * 0.01 * size
         angle, turn, grow = d.normal() * 0.4, d.normal() * 0.05, d.normal() * 0.02
         flip = -1 if d.random() < 0.5 else 1
-        gone = self.absence(steps)
+        back = d.uniform(0.12, 0.88, 2) if d.random() < 0.5 else place
+        light = np.exp(0.15 * d.normal() + 0.05 * d.normal(size=3)) if d.random() < 0.5 else np.ones(3)
         if zoom > 1.5:
             sprite = cv2.GaussianBlur(sprite, (0, 0), 0.35 * zoom)
         for t in range(steps):
@@ -299,11 +320,13 @@ class Pictures:
                 continue
             c, s = np.cos(angle + turn * t), np.sin(angle + turn * t)
             own = zoom * np.exp(grow * t) * np.array([[c * flip, -s], [s * flip, c]])
-            middle = place + pace * t + haste * t * t / 2
+            middle = (back if gone[:t].any() else place) * size + pace * t + haste * t * t / 2
             matrix = np.column_stack((own, np.array([w / 2, h / 2]) - own @ middle))
             flags = cv2.WARP_INVERSE_MAP | cv2.INTER_LINEAR
             over = cv2.warpAffine(sprite[..., :3], matrix, (size, size), flags=flags, borderMode=cv2.BORDER_REPLICATE)
             cover = cv2.warpAffine(np.ascontiguousarray(sprite[..., 3]), matrix, (size, size), flags=flags)
+            if gone[:t].any():
+                over = np.minimum(over * light, 255)
             alpha = cover.astype(np.float32)[..., None] / 255
             frames[t] = (frames[t] * (1 - alpha) + over * alpha).astype(np.uint8)
             labels[t][cover > 127] = number
@@ -311,7 +334,7 @@ class Pictures:
     def absence(self, steps):
         """Bool of each frame: away from some frame on, for some time."""
         gone = np.zeros(steps, bool)
-        if steps > 2 and self.dice.random() < 0.2:
+        if steps > 2 and self.dice.random() < AWAY:
             first = self.dice.integers(1, steps)
             gone[first : first + self.dice.integers(1, steps)] = True
         return gone
