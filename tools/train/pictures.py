@@ -209,7 +209,7 @@ class Pictures:
             if sprite is None or d.random() >= 0.33:
                 sprite, kind = self.sprite()
             if sprite is not None:
-                gone, place = self.absence(steps), d.uniform(0.12, 0.88, 2)
+                gone, place = self.absence(steps), self.spot()
                 self.paste(frames, labels, sprite, PASTED + i, gone, place)
                 moving.append(PASTED + i)
                 if gone.any() and d.random() < SUCCEEDED:
@@ -273,7 +273,7 @@ class Pictures:
         d, (other, _) = self.dice, self.sprite(kind)
         if other is not None:
             shown = gone if d.random() < 0.5 else np.maximum.accumulate(gone)  # half of them stay
-            self.paste(frames, labels, other, number, ~shown, place if d.random() < 0.4 else d.uniform(0.12, 0.88, 2))
+            self.paste(frames, labels, other, number, ~shown, place if d.random() < 0.4 else self.spot())
 
     def sprite(self, kind=None):
         """RGB and coverage (h, w, 4), u8, of a thing that is whole, None if none was found soon; and its kind.
@@ -302,7 +302,8 @@ class Pictures:
     def paste(self, frames, labels, sprite, number, gone, place):
         """A thing that goes its way over the frames from `place` (shares of the side), in front of all before it.
 
-        It is away in the frames of `gone` (bool of each). When it comes back, the light may have changed, and it may be elsewhere.
+        It is away in the frames of `gone` (bool of each). When it comes after some of them, in another light at times, half of the
+        time it is elsewhere; so are those that were away from the first frame on.
         """
         d, size, steps = self.dice, self.size, len(frames)
         h, w = sprite.shape[:2]
@@ -311,7 +312,8 @@ class Pictures:
         haste = d.normal(size=2) * 0.01 * size
         angle, turn, grow = d.normal() * 0.4, d.normal() * 0.05, d.normal() * 0.02
         flip = -1 if d.random() < 0.5 else 1
-        back = d.uniform(0.12, 0.88, 2) if d.random() < 0.5 else place
+        back = self.spot() if d.random() < 0.5 else place
+        late = np.maximum.accumulate(gone)  # the frames from the first absence on
         light = np.exp(0.15 * d.normal() + 0.05 * d.normal(size=3)) if d.random() < 0.5 else np.ones(3)
         if zoom > 1.5:
             sprite = cv2.GaussianBlur(sprite, (0, 0), 0.35 * zoom)
@@ -320,16 +322,20 @@ class Pictures:
                 continue
             c, s = np.cos(angle + turn * t), np.sin(angle + turn * t)
             own = zoom * np.exp(grow * t) * np.array([[c * flip, -s], [s * flip, c]])
-            middle = (back if gone[:t].any() else place) * size + pace * t + haste * t * t / 2
+            middle = (back if late[t] else place) * size + pace * t + haste * t * t / 2
             matrix = np.column_stack((own, np.array([w / 2, h / 2]) - own @ middle))
             flags = cv2.WARP_INVERSE_MAP | cv2.INTER_LINEAR
             over = cv2.warpAffine(sprite[..., :3], matrix, (size, size), flags=flags, borderMode=cv2.BORDER_REPLICATE)
             cover = cv2.warpAffine(np.ascontiguousarray(sprite[..., 3]), matrix, (size, size), flags=flags)
-            if gone[:t].any():
+            if late[t]:
                 over = np.minimum(over * light, 255)
             alpha = cover.astype(np.float32)[..., None] / 255
             frames[t] = (frames[t] * (1 - alpha) + over * alpha).astype(np.uint8)
             labels[t][cover > 127] = number
+
+    def spot(self):
+        """Where the middle of a thing is, x and y as shares of the side: not at the edge."""
+        return self.dice.uniform(0.12, 0.88, 2)
 
     def absence(self, steps):
         """Bool of each frame: away from some frame on, for some time."""
