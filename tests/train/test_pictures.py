@@ -119,6 +119,22 @@ class Samples(unittest.TestCase):
         for kind in ("squares", ""):
             self.assertEqual(make.sprite(kind)[1], kind)
 
+    def test_what_comes_late_comes_to_its_place(self):
+        """In its first frame it is one step from there, 0.05 of the side (one sigma); only what returns may be elsewhere."""
+        make, sprite, place = pictures.Pictures(self.all, SIZE), np.full((20, 20, 4), 255, np.uint8), np.array([0.5, 0.5])
+        far = {}
+        for gone in ((True, False), (False, True, False)):
+            for seed in range(60):
+                make.dice = np.random.default_rng(seed)
+                labels = np.zeros((len(gone), SIZE, SIZE), np.uint8)
+                make.paste(np.zeros((*labels.shape, 3), np.uint8), labels, sprite, 1, np.array(gone), place)
+                self.assertEqual(labels.any((1, 2))[:-1].tolist(), [not g for g in gone[:-1]])
+                if labels[-1].any():  # elsewhere it may leave the picture at once
+                    away = np.array(pictures.extent(labels[-1] == 1)[:2]) / SIZE - place
+                    far.setdefault(gone[0], []).append(abs(away).max())
+        self.assertLess(max(far[True]), 0.25)
+        self.assertGreater(max(far[False]), 0.25)
+
     def test_mixed_with_another_generator(self):
         make = pictures.Pictures(self.all, SIZE)
         other = data.Generator(bank.Bank(bank.shared(bank.invent(1)), None, "cpu"), SIZE, "cpu")

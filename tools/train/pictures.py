@@ -302,8 +302,8 @@ class Pictures:
     def paste(self, frames, labels, sprite, number, gone, place):
         """A thing that goes its way over the frames from `place` (shares of the side), in front of all before it.
 
-        It is away in the frames of `gone` (bool of each). When it comes after some of them, in another light at times, half of the
-        time it is elsewhere; so are those that were away from the first frame on.
+        It is away in the frames of `gone` (bool of each). When it returns, it is elsewhere half of the time, and in another light
+        half of the time. What was away from the first frame on does not return: it comes to `place`.
         """
         d, size, steps = self.dice, self.size, len(frames)
         h, w = sprite.shape[:2]
@@ -313,7 +313,7 @@ class Pictures:
         angle, turn, grow = d.normal() * 0.4, d.normal() * 0.05, d.normal() * 0.02
         flip = -1 if d.random() < 0.5 else 1
         back = self.spot() if d.random() < 0.5 else place
-        late = np.maximum.accumulate(gone)  # the frames from the first absence on
+        late = np.maximum.accumulate(gone) & ~gone[0]  # the frames from the first absence on, of what was there before
         light = np.exp(0.15 * d.normal() + 0.05 * d.normal(size=3)) if d.random() < 0.5 else np.ones(3)
         if zoom > 1.5:
             sprite = cv2.GaussianBlur(sprite, (0, 0), 0.35 * zoom)

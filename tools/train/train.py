@@ -50,8 +50,9 @@ DISK_MIB = 512  # checkpoints, two of them while one is written
 MEMORY_MIB = 3072
 USUAL_SIZE = 0.1  # root mean square of weights that --rate suits
 LENGTHS = (3, 4, 6, 8, 12)
-# How the names of memory's parameters begin.
-MEMORY = ("memory_attention", "memory_encoder", "memory_temporal", "object_pointer", "no_object_pointer", "occlusion", "temporal_positional")
+# How the names of memory's parameters begin. The head that tells whether the object is there is one of them: it changes no mask.
+MEMORY = ("memory_attention", "memory_encoder", "memory_temporal", "object_pointer", "no_object_pointer", "occlusion", "temporal_positional",
+          "mask_decoder.pred_obj_score_head")
 
 
 class Refused(Exception):
@@ -83,7 +84,7 @@ def arguments():
     p.add_argument("--batch", type=int, default=4, help="clips of 4 frames per step and worker; longer clips are fewer")
     p.add_argument("--frames", type=int, default=8, help="largest number of frames per clip")
     p.add_argument("--targets", type=int, default=2, help="objects tracked per clip")
-    p.add_argument("--only", choices=("memory",), help="train the memory's parts alone: single answers stay what they are")
+    p.add_argument("--only", choices=("memory",), help="train the memory's parts alone, and the object score: masks of single answers stay what they are")
     p.add_argument("--stills", type=float, default=0.0, help="share of the steps on single frames with outlines")
     p.add_argument("--held", help="comma-separated file names of videos used for validation only")
     p.add_argument("--size", type=sides, default=(256,), dest="sizes",
@@ -149,7 +150,7 @@ def optimizers(net, rate, kind, rank=0, workers=1, trunk_rate=0.1):
 
 
 def freeze(net):
-    """Leave only the parts of memory to be trained: how it is made, read, and pointed to."""
+    """Leave only the parts of memory to be trained: how it is made, read, and pointed to, and the object score."""
     for name, p in net.named_parameters():
         p.requires_grad_(p.requires_grad and name.startswith(MEMORY))
 
