@@ -106,6 +106,7 @@ struct sam_config {
     float target_weight; // of its scores among the logits
     float recall_weight; // of what the nearest neighbours of cells tell; 0: they are not asked
     float recall_likeness; // cosine from which on a neighbour is believed
+    bool recall_pieces; // pieces of a tracked mask that neighbours tell to be ground are dropped
     float odds_exponent; // of the predicted IoU, above which a pixel's odds are; 0: above 1
     float piece_reach; // of the last mask's size that a piece of a mask may be away; 0: any
     float walk_fidelity; // of random walks to the decoder's mask; 0: there are none

@@ -120,8 +120,10 @@ static int read_recall(struct sam_config *out, const struct sam_json *target)
 
     if (status || !recall.object)
         return status;
-    status = sam_json_number(&recall, "weight", 0, 100, &out->recall_weight);
-    return status ? status : sam_json_number(&recall, "likeness", 0, 1, &out->recall_likeness);
+    if ((status = sam_json_number(&recall, "weight", 0, 100, &out->recall_weight)) ||
+        (status = sam_json_number(&recall, "likeness", 0, 1, &out->recall_likeness)))
+        return status;
+    return sam_json_flag(&recall, "pieces", &out->recall_pieces);
 }
 
 static int read_target_model(struct sam_config *out, const struct sam_json *r)

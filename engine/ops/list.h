@@ -55,6 +55,7 @@
     op(topk,              cpu, cuda) \
     op(fill_holes,        cpu, cuda) \
     op(keep_near,         cpu, cuda) \
+    op(drop_foreign,      cpu, cuda) \
     op(edge_weights,      ref, cuda) \
     op(random_walk,       cpu, cuda) \
     op(ridge_learn,       cpu, cuda) \

@@ -492,6 +492,18 @@ struct sam_keep_near {
     float reach, least, share, value;
 };
 
+// Pieces of masks, as above, whose cells tell that they are another thing's are dropped. A place
+// has the vote v of its cell, two places wide and high, in whole numbers: 1024 min(max(v, -1), 1),
+// rounded to the nearest, half to even; of NaN 1024. Of each n with score[n] > 0 and slot[n] >= 0 a
+// piece is foreign if its votes' sum is below 0. If the others together have at least `share` of
+// the places of all pieces, logits of foreign ones become `value`.
+// logits F32 (n, h, w, 1), h and w even, in place; votes F32 (n, h/2, w/2, 1); slot I32
+// (1, 1, 1, n); score F32 (n, 1, 1, 1); room I32 (n, 1, 1, 2 h w): scratch.
+struct sam_drop_foreign {
+    struct sam_tensor logits, votes, slot, score, room;
+    float share, value;
+};
+
 // Weights of the edges between neighbours of a picture, for sam_random_walk:
 //   exp(-sharpness d / m) + least
 // where d is the squared distance of the numbers of two neighbours, m its mean over all edges, at

@@ -134,6 +134,24 @@ void sam_op_keep_near(struct sam_queue *q, const struct sam_keep_near *p)
     q->ops->keep_near(q, p);
 }
 
+void sam_op_drop_foreign(struct sam_queue *q, const struct sam_drop_foreign *p)
+{
+    const struct arg args[] = { OUT(logits, ARG_F32), IN(votes, ARG_F32), IN(slot, ARG_I32),
+                                IN(score, ARG_F32), OUT(room, ARG_I32), NUMBER(share),
+                                NUMBER(value), END };
+    const int n = p->logits.n, h = p->logits.h, w = p->logits.w;
+    begin();
+    require(p->logits.c == 1);
+    require(h % 2 == 0 && w % 2 == 0 && (int64_t) h * w <= 1 << 20);
+    require(is_shape(&p->votes, n, h / 2, w / 2, 1));
+    require(is_per_object(&p->slot, n));
+    require(is_shape(&p->score, n, 1, 1, 1));
+    require(is_shape(&p->room, n, 1, 1, 2 * h * w));
+    require(p->share >= 0);
+    require(p->value <= 0);
+    q->ops->drop_foreign(q, p);
+}
+
 void sam_op_recall_learn(struct sam_queue *q, const struct sam_recall_learn *p)
 {
     const struct arg args[] = { OUT(keys, ARG_F32), IN(features, ARG_F32), IN(logits, ARG_F32),

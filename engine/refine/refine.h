@@ -18,9 +18,9 @@
 #include "model/parts.h"
 
 enum {
-    SAM_REFINERS = 6,     // at most
-    SAM_REFINE_ROOMS = 9, // of each of them, of a kind
-    SAM_REFINE_KEPT = 2,  // kinds of numbers that it keeps of an object
+    SAM_REFINERS = 6,      // at most
+    SAM_REFINE_ROOMS = 10, // of each of them, of a kind
+    SAM_REFINE_KEPT = 2,   // kinds of numbers that it keeps of an object
     SAM_ALL_KEPT = SAM_REFINERS * SAM_REFINE_KEPT,
 };
 

@@ -3,7 +3,8 @@
 // those around it, fitted by ridge regression to the masks so far ("fast target models", Robinson
 // et al., CVPR 2020). Its scores are added to the decoder's logits. With "recall", so is what each
 // cell's nearest neighbour in the frame that the object was prompted on last tells, by the same
-// features. docs/MODEL.md has the formulas.
+// features; with "pieces", those of a mask whose cells are told to be ground are dropped.
+// docs/MODEL.md has the formulas.
 //
 // The sums of the regression are a few thousand numbers for each object and frame, the neighbours
 // up to 256 and a quarter of the cells, with their features.
@@ -19,6 +20,8 @@ static const float UNSURE = 0.2f;  // and of those that the mask is unsure about
 static const float MOST = 1.5f;    // score, either way; fitted are 1 and -1
 static const float RIDGE = 0.01f;  // of the mean of the diagonal
 static const float SOFTNESS = 0.03f; // of the likeness from which on a neighbour is believed
+static const float SHARE = 0.2f;   // of a mask's places that must stay, or no piece is dropped
+static const float DROPPED = -10;  // logit, as of a mask prompt
 // Predicted IoU of a mask: ground beside it is believed from one on, wholly from the other.
 static const float DOUBTED = 0.7f, TRUSTED = 0.85f;
 enum {
@@ -43,6 +46,8 @@ enum {
     WEIGHTS, // (b, 1, 1, n)
     CELLS,   // (b, 2h, 2h, 2)
     MATRIX,  // (b, 1, n + 1, 2 n)
+    VOTES,   // (b, 2h, 2h, 1): what neighbours tell
+    PIECES,  // (b, 1, 1, 2 (4h)^2), I32
     NORMED,  // and the next four: of sam_target_run()
     ROOMS = NORMED + 5,
 };
@@ -105,16 +110,29 @@ static void learn(const struct sam_refining *r)
 
 static void recall(const struct sam_refining *r)
 {
-    const struct sam_tensor cells = room_of(r, CELLS);
     const struct sam_config *c = &r->model->config;
 
     if (c->recall_weight > 0)
         recall_score(r->queue, .logits = logits_of(r), .features = r->memory->state[FEATURES],
                      .keys = r->memory->kept[NEIGHBOURS], .slot = r->before,
-                     .score = sam_first(r->out->score, r->n),
-                     .room = sam_view(cells, r->n, cells.h, cells.w, 1),
+                     .score = sam_first(r->out->score, r->n), .room = room_of(r, VOTES),
                      .scale = c->recall_weight, .likeness = c->recall_likeness,
                      .softness = SOFTNESS);
+}
+
+static bool drops_pieces(const struct sam_config *c)
+{
+    return c->recall_weight > 0 && c->recall_pieces;
+}
+
+// What touches nothing of the object and looks like the ground that was there beside it is another
+// thing, a shoe that the dog has left.
+static void drop(const struct sam_refining *r)
+{
+    if (drops_pieces(&r->model->config))
+        drop_foreign(r->queue, .logits = logits_of(r), .votes = room_of(r, VOTES),
+                     .slot = r->before, .score = sam_first(r->out->score, r->n),
+                     .room = room_of(r, PIECES), .share = SHARE, .value = DROPPED);
 }
 
 // Add the scores of what was learnt before to the logits.
@@ -131,6 +149,7 @@ static void track(const struct sam_refining *r)
                 .weights = weights, .score = score,
                 .room = sam_view(cells, r->n, cells.h, cells.w, 1),
                 .scale = r->model->config.target_weight, .most = MOST);
+    drop(r);
 }
 
 // Learn from the mask that was prompted, instead of what it was tracked to.
@@ -154,6 +173,11 @@ static void lay_out_scratch(struct sam_refine_memory *m, const struct sam_config
     m->scratch[WEIGHTS] = sam_arena_tensor(a, SAM_F32, batch, 1, 1, n);
     m->scratch[CELLS] = sam_arena_tensor(a, SAM_F32, batch, 2 * h, 2 * h, 2);
     m->scratch[MATRIX] = sam_arena_tensor(a, SAM_F32, batch, 1, n + 1, 2 * n);
+    if (c->recall_weight > 0)
+        m->scratch[VOTES] = sam_arena_tensor(a, SAM_F32, batch, 2 * h, 2 * h, 1);
+    if (drops_pieces(c))
+        m->scratch[PIECES] =
+            sam_arena_tensor(a, SAM_I32, batch, 1, 1, 2 * sam_logits_side(c) * sam_logits_side(c));
     sam_target_layout(&s, c, a);
     const struct sam_tensor parts[] = { s.image, s.s1, s.s0, s.coarse, s.part };
     memcpy(&m->scratch[NORMED], parts, sizeof(parts));

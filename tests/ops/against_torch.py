@@ -476,6 +476,23 @@ def nearby(c):
               **{k: vector(torch.tensor(v)) for k, v in (('before', before), ('after', after), ('prompted', prompted))})
 
 
+def foreign(c):
+    """Pieces of masks whose cells vote against them in the mean."""
+    for n, h, w, share in ((4, 10, 12, 0.2), (3, 8, 16, 0.5)):
+        h, w = h * c.size(1, 5), w * c.size(1, 5)
+        slot, score = [2, -1, 0, 4][:n], torch.tensor([1.0, 1.0, 0.5, -1.0])[:n]
+        logits, votes = c.randn(n, 1, h, w) - 0.9, 1.4 * c.randn(n, 1, h // 2, w // 2)
+        new, label = logits.clone(), components((logits > 0).float()).long()
+        told = (1024 * F.interpolate(votes, scale_factor=2, mode='nearest').clamp(-1, 1)).round()
+        for i in range(n):
+            sums = torch.zeros(int(label.max()) + 1).index_add_(0, label[i].flatten(), told[i].flatten())
+            gone = (label[i] > 0) & (sums[label[i]] < 0)
+            if slot[i] >= 0 and score[i] > 0 and (label[i] > 0).sum() - gone.sum() >= share * (label[i] > 0).sum():
+                new[i] = torch.where(gone, -10.0, logits[i])
+        c.add('drop_foreign', before=nhwc(logits), votes=nhwc(votes), slot=vector(torch.tensor(slot)), score=score.reshape(n, 1, 1, 1),
+              room=torch.zeros(n, 1, 1, 2 * h * w), share=share, value=-10, logits=nhwc(new))
+
+
 def walks(c):
     """Random walks as a system of equations over all places at once, in double."""
     for n, h, w, box, rounds in ((2, 5, 7, (0, 0, 7, 5), 10), (1, 8, 6, (1, 2, 5, 7), 3)):
@@ -875,7 +892,7 @@ def make(seed, big):
                  masks_and_memory, frames, draw_masks, fill_holes, wide_frames, topk,
                  feed_forward, rope_attention, strided, squeeze_excite, windows, draw_edges,
                  deform_attention, letterbox, normed, boxes, segmentation, same_padding, walks, ridge, recall, islands,
-                 pooled, nearby):
+                 pooled, nearby, foreign):
         part(c)
     return c.tensors
 

@@ -2,9 +2,10 @@
 // Target models: the logits of every tracked frame are the decoder's and the weighted scores of a
 // linear model, which this test fits to the masks before in its own way (Gaussian elimination over
 // all cells that were seen, in double). Models without it, and with it at no weight, are alike.
-// With "recall" what each cell's nearest neighbour in the frame of the last prompt tells is added.
-// Arguments: a model of 64 px with target models, one with "recall", too, one whose have no weight,
-// one without, a backend.
+// With "recall" what each cell's nearest neighbour in the frame of the last prompt tells is added,
+// with "pieces" the pieces of which that tells ground are found by growing each until nothing
+// changes. Arguments: a model of 64 px with target models, one with "recall", too, one with
+// "pieces" as well, one whose have no weight, one without, a backend.
 #include <math.h>
 
 #include "scene.h"
@@ -12,6 +13,10 @@
 enum { LOW = 16, CELLS = 8 * 8, CHANNELS = 6, N = CHANNELS + 1, FRAMES = 9 };
 
 static const char *backend;
+
+enum kind { AIMS, RECALLS, DROPS, KINDS };
+// Of the models of each kind; an untrained target model that weighs much leaves one piece.
+static const double target_weights[] = { 3, 3, 0.25 }, recall_weights[] = { 0, 2, 0.25 };
 
 // ---- The model, as docs/MODEL.md tells it
 
@@ -169,20 +174,20 @@ static double recall(const struct seen *s, const float *x)
 
 // recalled: the last prompted frame; NULL: it is not asked.
 static double cell_score(const float *features, const double w[N], const struct seen *recalled,
-                         int y, int x)
+                         enum kind kind, int y, int x)
 {
     const int at = (y < 0 ? 0 : y > 7 ? 7 : y) * 8 + (x < 0 ? 0 : x > 7 ? 7 : x);
     double sum = w[CHANNELS];
 
     for (int c = 0; c < CHANNELS; c++)
         sum += w[c] * (double) features[at * CHANNELS + c];
-    sum = 3 * fmin(fmax(sum, -1.5), 1.5);
-    return recalled ? sum + 2 * recall(recalled, features + at * CHANNELS) : sum;
+    sum = target_weights[kind] * fmin(fmax(sum, -1.5), 1.5);
+    return recalled ? sum + recall_weights[kind] * recall(recalled, features + at * CHANNELS) : sum;
 }
 
 // At place (x, y) of the logits, between four cells.
-static double score(const float *features, const double w[N], const struct seen *recalled, int y,
-                    int x)
+static double score(const float *features, const double w[N], const struct seen *recalled,
+                    enum kind kind, int y, int x)
 {
     const double v = (y + 0.5) / 2 - 0.5, u = (x + 0.5) / 2 - 0.5;
     const int top = (int) floor(v), left = (int) floor(u);
@@ -190,15 +195,65 @@ static double score(const float *features, const double w[N], const struct seen 
 
     for (int k = 0; k < 4; k++)
         sum += (k / 2 ? v - top : 1 - v + top) * (k % 2 ? u - left : 1 - u + left) *
-               cell_score(features, w, recalled, top + k / 2, left + k % 2);
+               cell_score(features, w, recalled, kind, top + k / 2, left + k % 2);
     return sum;
+}
+
+// ---- Pieces
+
+static void grow(const double *logits, bool *piece)
+{
+    for (bool grows = true; grows;) {
+        grows = false;
+        for (int i = 0; i < LOW * LOW; i++)
+            for (int k = 0; k < LOW * LOW && logits[i] > 0 && !piece[i]; k++)
+                if (piece[k] && abs(k % LOW - i % LOW) <= 1 && abs(k / LOW - i / LOW) <= 1)
+                    piece[i] = grows = true;
+    }
+}
+
+// Drop foreign pieces of logits; returns how many places they had.
+static int drop(double *logits, const float *features, const struct seen *recalled)
+{
+    bool known[LOW * LOW] = { false }, foreign[LOW * LOW] = { false };
+    int all = 0, gone = 0;
+
+    for (int i = 0; i < LOW * LOW; i++) {
+        bool piece[LOW * LOW] = { false };
+        double votes = 0;
+        if (known[i] || !(logits[i] > 0))
+            continue;
+        piece[i] = true;
+        grow(logits, piece);
+        for (int k = 0; k < LOW * LOW; k++)
+            if (piece[k])
+                votes += rint(1024 * recall(recalled, features + (k / LOW / 2 * 8 + k % LOW / 2) *
+                                                                     CHANNELS));
+        for (int k = 0; k < LOW * LOW; k++) {
+            known[k] |= piece[k];
+            foreign[k] |= piece[k] && votes < 0;
+            all += piece[k];
+            gone += piece[k] && votes < 0;
+        }
+    }
+    if (all - gone < 0.2 * all)
+        return 0;
+    for (int i = 0; i < LOW * LOW; i++)
+        logits[i] = foreign[i] ? -10 : logits[i];
+    return gone;
 }
 
 // ---- Runs
 
+// How many frames were compared, and how many of them lost a piece.
+struct count {
+    int compared, dropped;
+};
+
 static double largest_error(sam_tracker *t, uint64_t id, const float *features,
-                            const struct seen *s, int n, bool recalls)
+                            const struct seen *s, int n, enum kind kind, struct count *count)
 {
+    double wanted[LOW * LOW];
     const struct seen *recalled = NULL;
     static float masks[4 * LOW * LOW], low[LOW * LOW];
     float ious[4];
@@ -209,24 +264,28 @@ static double largest_error(sam_tracker *t, uint64_t id, const float *features,
            "no answer to compare with");
     const float *before = scene_chosen(masks, ious, LOW * LOW);
     fit(s, n, w);
-    for (int i = 0; i < n && recalls; i++)
+    for (int i = 0; i < n && kind != AIMS; i++)
         recalled = s[i].prompted ? &s[i] : recalled;
     for (int i = 0; i < LOW * LOW; i++)
-        most = fmax(most, fabs((double) before[i] +
-                               score(features, w, recalled, i / LOW, i % LOW) - (double) low[i]));
+        wanted[i] = (double) before[i] + score(features, w, recalled, kind, i / LOW, i % LOW);
+    count->dropped += kind == DROPS && drop(wanted, features, recalled) > 0;
+    count->compared++;
+    for (int i = 0; i < LOW * LOW; i++)
+        most = fmax(most, fabs(wanted[i] - (double) low[i]));
     return most;
 }
 
 // A mask on frame 0; on frame 4 a correction; white frames, in which there is nothing, are not
-// learnt from. Returns how many frames were compared.
-static int check_run(const char *model, const int *story, int correct_at, bool recalls)
+// learnt from.
+static struct count check_run(const char *model, const int *story, int correct_at, enum kind kind)
 {
     static struct seen seen[FRAMES];
     static float features[CELLS * CHANNELS], low[LOW * LOW];
     sam_tracker *t = scene_open_kept(model, backend, 1);
     const uint64_t id = give_mask(t, 0, 1);
-    int n = 0, compared = 0;
+    struct count count = { 0 };
     struct scene s;
+    int n = 0;
 
     for (int i = 0; i < FRAMES; i++) {
         if (i == correct_at)
@@ -237,10 +296,9 @@ static int check_run(const char *model, const int *story, int correct_at, bool r
                "frame %d: no features", i);
         const bool prompted = i == 0 || i == correct_at;
         if (!prompted && o && o->score > 0) {
-            const double error = largest_error(t, id, features, seen, n, recalls);
+            const double error = largest_error(t, id, features, seen, n, kind, &count);
             // Sums of a few hundred products in fp32.
             expect(error < 2e-3, "frame %d: logits differ by %g", i, error);
-            compared++;
         }
         if (!o || o->score <= 0)
             continue;
@@ -248,7 +306,7 @@ static int check_run(const char *model, const int *story, int correct_at, bool r
         see(&seen[n++], features, low, (double) o->iou, prompted);
     }
     sam_tracker_close(&t);
-    return compared;
+    return count;
 }
 
 static double apart(const float *a, const float *b, size_t count)
@@ -290,19 +348,22 @@ int main(int argc, char **argv)
     static const int all[FRAMES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8 };
     static const int gone[FRAMES] = { 0, 1, WHITE, WHITE, 2, 3, WHITE, 4, 5 };
 
-    if (argc != 6) {
-        fprintf(stderr, "usage: target AIMING RECALLING WEIGHTLESS PLAIN BACKEND\n");
+    if (argc != 7) {
+        fprintf(stderr, "usage: target AIMING RECALLING DROPPING WEIGHTLESS PLAIN BACKEND\n");
         return 2;
     }
-    backend = argv[5];
-    for (int recalls = 0; recalls < 2; recalls++) {
-        int compared = check_run(argv[1 + recalls], all, -1, recalls);
-        expect(compared >= 6, "%d frames were compared, wanted 6", compared);
-        compared = check_run(argv[1 + recalls], all, 4, recalls);
-        expect(compared >= 5, "%d frames were compared, wanted 5", compared);
-        compared = check_run(argv[1 + recalls], gone, 4, recalls);
-        expect(compared >= 2, "%d frames were compared, wanted 2", compared);
+    backend = argv[6];
+    for (int kind = AIMS; kind < KINDS; kind++) {
+        const char *model = argv[1 + kind];
+        const struct count whole = check_run(model, all, -1, kind);
+        const struct count corrected = check_run(model, all, 4, kind);
+        const struct count away = check_run(model, gone, 4, kind);
+        expect(whole.compared >= 6, "%d frames were compared, wanted 6", whole.compared);
+        expect(corrected.compared >= 5, "%d frames were compared, wanted 5", corrected.compared);
+        expect(away.compared >= 2, "%d frames were compared, wanted 2", away.compared);
+        const int dropped = whole.dropped + corrected.dropped + away.dropped;
+        expect(kind != DROPS || dropped >= 2, "%d frames lost a piece, wanted 2", dropped);
     }
-    check_weightless(argv[3], argv[4]);
+    check_weightless(argv[4], argv[5]);
     return expect_status();
 }

@@ -140,6 +140,11 @@ class Mix(unittest.TestCase):
         self.assertEqual(run("--out", self.out, "--recall", "2", given), (0, ""))
         recall = {"recall": {"weight": 2, "likeness": mix.LIKENESS}}
         self.assertEqual(model.read(self.out)[0], SMALL | {"target_model": target | recall})
+        for drops, pieces in (("yes", {"pieces": True}), ("no", {})):
+            self.assertEqual(run("--out", self.out, "--recall-pieces", drops, self.out), (0, ""))
+            self.assertEqual(model.read(self.out)[0], SMALL | {"target_model": target | {"recall": recall["recall"] | pieces}})
+        status, said = run("--out", self.out, "--recall-pieces", "yes", given)
+        self.assertEqual((status, said.count("it asks no nearest neighbours")), (1, 1))
         self.assertEqual(run("--out", self.out, "--recall", "0", self.out), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL | {"target_model": target})
         status, said = run("--out", self.out, "--recall", "-1", given)

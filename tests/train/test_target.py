@@ -151,6 +151,45 @@ class Recall(Frames):
             torch.testing.assert_close(one.tracked(low), low + 1.0 - 0.5)
 
 
+class Pieces(unittest.TestCase):
+    def drawn(self, *squares):
+        """Logits (1, 16, 16) with squares of 2 from row y, column x on, and votes (1, 8, 8) that each has of its cells: (y, x, side, vote)."""
+        low, votes = torch.full((1, 16, 16), -3.0), torch.full((1, 8, 8), -1.0)
+        for y, x, side, vote in squares:
+            low[0, y : y + side, x : x + side] = 2.0
+            votes[0, y // 2 : (y + side) // 2, x // 2 : (x + side) // 2] = vote
+        return low, votes
+
+    def test_what_cells_vote_against_goes(self):
+        own, foreign = (0, 0, 4, 0.3), (8, 8, 4, -0.3)
+        found = target.own_of(*self.drawn(own, foreign))
+        self.assertTrue(torch.equal(found > 0, self.drawn(own)[0] > 0))
+        self.assertEqual(found[0, 8, 8].item(), target.DROPPED)
+        touching = self.drawn((0, 0, 4, 0.3), (4, 4, 4, -0.2))  # by a corner: one piece
+        self.assertTrue(torch.equal(target.own_of(*touching), touching[0]))
+        even = self.drawn(own, (8, 8, 4, 0.0))
+        self.assertTrue(torch.equal(target.own_of(*even), even[0]))
+
+    def test_a_mask_of_which_little_would_stay_stays(self):
+        for squares in ([(0, 0, 2, 1), (6, 6, 6, -1)], [(0, 0, 4, -1)], []):  # 4 places are less than a fifth of 40
+            low, votes = self.drawn(*squares)
+            self.assertTrue(torch.equal(target.own_of(low, votes), low))
+
+    def test_tracked_masks_lose_them_if_the_model_says_so(self):
+        torch.manual_seed(SEED)
+        net = model.build(AIMING)
+        low, votes = self.drawn((0, 0, 4, 1.0), (8, 8, 4, -0.5))
+        for pieces in (False, True):
+            net.samtrack["target_model"]["recall"] = {"weight": 0.1, "likeness": 0.5, "pieces": pieces}
+            one = target.Target(net)
+            one.first = ()
+            with (
+                unittest.mock.patch.object(target.Target, "scores", return_value=torch.zeros(1, 8, 8)),
+                unittest.mock.patch.object(target.Target, "recalled", return_value=votes),
+            ):
+                self.assertEqual((one.tracked(low)[0, 8:12, 8:12] > 0).any().item(), not pieces)
+
+
 class Whitening(unittest.TestCase):
     def test_features_have_no_correlations(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -52,6 +52,7 @@ def arguments():
     p.add_argument("--odds-exponent", type=float, help="cut answers to points where their odds are this power of the predicted IoU; 0: at 1")
     p.add_argument("--random-walk", type=float, help="fidelity of random walks that move outlines to edges; 0: none")
     p.add_argument("--recall", type=float, help="weight of what nearest neighbours in the prompted frame tell; 0: they are not asked")
+    p.add_argument("--recall-pieces", choices=("yes", "no"), help="drop pieces of a tracked mask that those neighbours tell to be ground, or not")
     p.add_argument("--lead", type=int, choices=(1, 2, 3), help="mask that becomes a copy of mask 0 and is chosen first")
     p.add_argument("parts", nargs="+", metavar="FILE[=SHARE]")
     return p.parse_args()
@@ -113,6 +114,14 @@ def with_recall(config, weight, path):
         raise model.ModelError(f"{path}: it has no target model, whose features --recall needs; whiten.py makes them")
     own = {k: v for k, v in config["target_model"].items() if k != "recall"}
     return config | {"target_model": own | ({"recall": {"weight": weight, "likeness": LIKENESS}} if weight else {})}
+
+
+def with_recall_pieces(config, drops, path):
+    target = config.get("target_model", {})
+    if "recall" not in target:
+        raise model.ModelError(f"{path}: it asks no nearest neighbours, which tell what --recall-pieces drops; --recall does")
+    recall = {k: v for k, v in target["recall"].items() if k != "pieces"} | ({"pieces": True} if drops else {})
+    return config | {"target_model": target | {"recall": recall}}
 
 
 def with_told(config, text):
@@ -182,6 +191,8 @@ def main():
             config = with_walk(config, args.random_walk)
         if args.recall is not None:
             config = with_recall(config, args.recall, args.parts[0])
+        if args.recall_pieces:
+            config = with_recall_pieces(config, args.recall_pieces == "yes", args.parts[0])
         state = with_lead(state, args.lead) if args.lead else state
         net = model.build(config, model.count_layers(state))
         model.load_state(net, state, args.parts[0])

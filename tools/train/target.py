@@ -3,9 +3,11 @@
 
 It is fitted by ridge regression to the masks so far, and its scores are added to the decoder's logits ("fast target models",
 Robinson et al., CVPR 2020). With "recall", so is what each cell's nearest neighbour in the frame that was prompted
-tells. docs/MODEL.md has the formulas.
+tells; with "pieces", those of a mask whose cells are told to be ground are dropped. docs/MODEL.md has the formulas.
 """
 
+import cv2
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -20,7 +22,21 @@ NEAR = 4  # cells, each way
 RING = 1  # cells, each way, around the object that are neighbours one by one
 NEAR_KEYS = 256  # of those, at most
 SOFTNESS = 0.03  # of the likeness from which on a neighbour is believed
+SHARE = 0.2  # of a mask's places that must stay, or no piece is dropped
+DROPPED = -10.0  # logit, as of a mask prompt
 DOUBTED, TRUSTED = 0.7, 0.85  # predicted IoU of a mask: ground beside it is believed from one on, wholly from the other
+
+
+def own_of(low, votes):
+    """Logits (1, 4h, 4h) without the pieces whose cells' votes (1, 2h, 2h), in whole 1024ths, have a sum below 0."""
+    _, pieces = cv2.connectedComponents((low[0] > 0).numpy().astype(np.uint8), connectivity=8)
+    told = (1024 * votes.clamp(-1, 1)).round()[0].repeat_interleave(2, 0).repeat_interleave(2, 1).double().numpy()
+    against = np.bincount(pieces.flatten(), told.flatten()) < 0
+    against[0] = False
+    foreign = against[pieces]
+    if (pieces > 0).sum() - foreign.sum() < SHARE * (pieces > 0).sum():
+        return low
+    return torch.where(torch.from_numpy(foreign), torch.full_like(low, DROPPED), low)
 
 
 class Target:
@@ -84,13 +100,15 @@ class Target:
         return (self.features @ torch.linalg.solve(a, y)).clamp(-MOST, MOST).view(1, side, side)
 
     def tracked(self, low):
-        """The logits (1, 4h, 4h) with the scores."""
+        """The logits (1, 4h, 4h) with the scores, and without foreign pieces."""
         if self.first is None:
             return low
         scores = self.weight * self.scores()
         if self.recall["weight"]:
-            scores = scores + self.recall["weight"] * self.recalled()
-        return low + F.interpolate(scores[None], scale_factor=2, mode="bilinear", align_corners=False)[0]
+            votes = self.recalled()
+            scores = scores + self.recall["weight"] * votes
+        low = low + F.interpolate(scores[None], scale_factor=2, mode="bilinear", align_corners=False)[0]
+        return own_of(low, votes) if self.recall["weight"] and self.recall.get("pieces") else low
 
     def learn(self, low):
         """Learn from the logits (1, 4h, 4h) that a tracked frame has in the end."""

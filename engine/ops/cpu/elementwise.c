@@ -379,6 +379,25 @@ void sam_keep_near_cpu(struct sam_queue *q, const struct sam_keep_near *p)
     sam_pool_run(job.cpu->pool, p->logits.n, keep_near_task, &job);
 }
 
+static void drop_foreign_task(void *priv, int i, int thread)
+{
+    const struct job *job = priv;
+    struct sam_drop_foreign one = *(const struct sam_drop_foreign *) job->p;
+    one.logits = sam_slice(one.logits, i);
+    one.votes = sam_slice(one.votes, i);
+    one.score = sam_slice(one.score, i);
+    one.room = sam_slice(one.room, i);
+    one.slot.data = (int32_t *) one.slot.data + i;
+    one.slot.c = 1;
+    sam_drop_foreign_ref(NULL, &one);
+}
+
+void sam_drop_foreign_cpu(struct sam_queue *q, const struct sam_drop_foreign *p)
+{
+    struct job job = { sam_cpu(q), p, 1, (size_t) p->logits.n };
+    sam_pool_run(job.cpu->pool, p->logits.n, drop_foreign_task, &job);
+}
+
 static float number(const struct sam_tensor *t, size_t i)
 {
     return ((const float *) t->data)[i];
