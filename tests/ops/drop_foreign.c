@@ -111,7 +111,7 @@ static void fronts_drop_foreign(void)
     REFUSES(drop_foreign, p->room.c = 47, "room");
     REFUSES(drop_foreign, p->share = -1, "share");
     REFUSES(drop_foreign, p->value = 1, "value");
-    REFUSES(drop_foreign, p->room.data = p->votes.data, "votes and room");
+    REFUSES(drop_foreign, p->room.data = p->votes.data, "room and votes");
 }
 
 // ---- what PyTorch computed
