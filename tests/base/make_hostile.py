@@ -622,7 +622,7 @@ def config_files(f):
                                 ('minus', {'weight': -1, 'likeness': 0.5}, "'target_model.recall.weight'|0 to 100|-1"),
                                 ('unlike', {'weight': 1}, "'target_model.recall.likeness'|0 to 1|nothing"),
                                 ('likest', {'weight': 1, 'likeness': 2}, "'target_model.recall.likeness'|0 to 1|2"),
-                                ('pieces', {'weight': 1, 'likeness': 0.5, 'pieces': 1}, "'target_model.recall.pieces'|true or false|1")):
+                                ('pieces', {'weight': 1, 'likeness': 0.5, 'pieces': 1}, "'target_model.recall.pieces'|true or false|an integer")):
         bad(f'recall-{name}', words, target_model={'channels': 4, 'weight': 1, 'recall': recall})
     for name, walk, found in (('empty', {}, 'nothing'), ('none', {'fidelity': 0}, '0'), ('much', {'fidelity': 1001}, '1001'),
                               ('minus', {'fidelity': -0.05}, '-0.05'), ('word', {'fidelity': 'x'}, 'a string')):
