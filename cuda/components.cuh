@@ -48,3 +48,28 @@ static __device__ __forceinline__ void join_earlier(int *label, int place, int w
         if (x + dx >= 0 && x + dx < w && is_member(label, above + dx))
             unite(label, place, above + dx);
 }
+
+// Pieces of masks, of logits above 0, in two launches. K has logits, places of an object, w, labels
+// of an object's places with as many numbers behind them, which begin with 0, and which objects
+// drop pieces: only theirs are joined.
+template <class K> struct label_pieces_at {
+    K k;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        const unsigned place = i % k.places;
+        int *label = k.labels(i / k.places);
+        label[place] = k.logits[i] > 0.0f ? (int) place : -1;
+        label[k.places + place] = 0;
+    }
+};
+
+template <class K> struct join_pieces_at {
+    K k;
+
+    template <int N> __device__ void at(unsigned i) const
+    {
+        if (k.drops(i / k.places))
+            join_earlier(k.labels(i / k.places), i % k.places, k.w);
+    }
+};

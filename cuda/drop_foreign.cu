@@ -34,28 +34,6 @@ struct voted {
     }
 };
 
-struct label_voted_at {
-    voted k;
-
-    template <int N> __device__ void at(unsigned i) const
-    {
-        const unsigned place = i % k.places;
-        int *label = k.labels(i / k.places);
-        label[place] = k.logits[i] > 0.0f ? (int) place : -1;
-        label[k.places + place] = 0;
-    }
-};
-
-struct join_voted_at {
-    voted k;
-
-    template <int N> __device__ void at(unsigned i) const
-    {
-        if (k.drops(i / k.places))
-            join_earlier(k.labels(i / k.places), i % k.places, k.w);
-    }
-};
-
 static __global__ void __launch_bounds__(FOREIGN_THREADS) drop_foreign_kernel(voted k)
 {
     await_earlier();
@@ -92,8 +70,8 @@ extern "C" void sam_drop_foreign_cuda(struct sam_queue *q, const struct sam_drop
                       (const float *) p->score.data, (const int *) p->slot.data,
                       (int *) p->room.data, (unsigned) (p->logits.h * p->logits.w), p->logits.w,
                       p->share, p->value };
-    each_by<1>(q, "drop_foreign", label_voted_at { k }, count);
-    each_by<1>(q, "drop_foreign", join_voted_at { k }, count);
+    each_by<1>(q, "drop_foreign", label_pieces_at<voted> { k }, count);
+    each_by<1>(q, "drop_foreign", join_pieces_at<voted> { k }, count);
     SAM_LAUNCH(drop_foreign_kernel, p->logits.n, FOREIGN_THREADS, 0, q, k);
     sam_cuda_launched(q, "drop_foreign");
 }

@@ -38,28 +38,6 @@ struct nearby {
     }
 };
 
-struct label_pieces_at {
-    nearby k;
-
-    template <int N> __device__ void at(unsigned i) const
-    {
-        const unsigned place = i % k.places;
-        int *label = k.labels(i / k.places);
-        label[place] = k.logits[i] > 0.0f ? (int) place : -1;
-        label[k.places + place] = 0;
-    }
-};
-
-struct join_pieces_at {
-    nearby k;
-
-    template <int N> __device__ void at(unsigned i) const
-    {
-        if (k.drops(i / k.places))
-            join_earlier(k.labels(i / k.places), i % k.places, k.w);
-    }
-};
-
 // What the threads of a block share.
 struct near_shared {
     int near;           // places of near pieces
@@ -147,8 +125,8 @@ extern "C" void sam_keep_near_cuda(struct sam_queue *q, const struct sam_keep_ne
                        (const int *) p->after.data, (const int *) p->prompted.data,
                        (int *) p->room.data, (unsigned) (p->logits.h * p->logits.w), p->logits.h,
                        p->logits.w, p->reach, p->least, p->share, p->value };
-    each_by<1>(q, "keep_near", label_pieces_at { k }, count);
-    each_by<1>(q, "keep_near", join_pieces_at { k }, count);
+    each_by<1>(q, "keep_near", label_pieces_at<nearby> { k }, count);
+    each_by<1>(q, "keep_near", join_pieces_at<nearby> { k }, count);
     SAM_LAUNCH(keep_near_kernel, p->logits.n, NEAR_THREADS, 0, q, k);
     sam_cuda_launched(q, "keep_near");
 }

@@ -163,6 +163,6 @@ CUDA_FAULT("drop_foreign.cu", "«score[object] > 0.0f => true»;")
 CUDA_FAULT("drop_foreign.cu", "votes[object * (places / 4) + «place / w / 2 => place / w»")
 CUDA_FAULT("drop_foreign.cu", "fmaxf(«fminf(v, 1.0f) => v», -1.0f)")
 CUDA_FAULT("drop_foreign.cu", "__ldcg(sum + root_of(label, i)) >= «0 => 1»;")
-CUDA_FAULT("drop_foreign.cu", "label[k.places + place] = «0 => 1»;")
+CUDA_FAULT("components.cuh", "label[k.places + place] = «0 => 1»;")
 
 TEST(drop_foreign, .vectors = vectors_drop_foreign);

@@ -200,7 +200,7 @@ CUDA_FAULT("keep_near.cu", "b.x0 - reach && «(float) x < b.x1 + reach => true»
 CUDA_FAULT("keep_near.cu", "«(float) y < b.y1 + reach => (float) y <= b.y1 + reach»;")
 CUDA_FAULT("keep_near.cu", "score[object] > 0.0f && «!prompted[object] => true» && last")
 CUDA_FAULT("keep_near.cu", "if («!all->near => false» || !((float) all->near >=")
-CUDA_FAULT("keep_near.cu", "label[k.places + place] = «0 => 1»;")
+CUDA_FAULT("components.cuh", "label[k.places + place] = «0 => 1»;")
 CUDA_FAULT("keep_near.cu", "x1 = max(x1, «x + 1 => x»)")
 CUDA_FAULT("components.cuh", "if (x > 0 && «is_member(label, place - 1) => false»)")
 

@@ -153,7 +153,7 @@ class Recall(Frames):
 
 class Pieces(unittest.TestCase):
     def drawn(self, *squares):
-        """Logits (1, 16, 16) with squares of 2 from row y, column x on, and votes (1, 8, 8) that each has of its cells: (y, x, side, vote)."""
+        """Logits (1, 16, 16) with squares (row, column, side, vote), and votes (1, 8, 8), -1 outside of them."""
         low, votes = torch.full((1, 16, 16), -3.0), torch.full((1, 8, 8), -1.0)
         for y, x, side, vote in squares:
             low[0, y : y + side, x : x + side] = 2.0

@@ -20,7 +20,7 @@ import walk
 
 SMALLEST_WINDOW = 16  # model px
 SLACK = 1e-3  # of four px: a last bit of the box's coordinates moves no window
-OUTSIDE = -10.0  # logit of what lies outside of a window, as of a mask prompt; of pieces that are dropped
+OUTSIDE = -10.0  # logit of what lies outside of a window, and of other pieces than a click's, as of a mask prompt
 LEAST_REACH = 2  # places of 4 px that a piece may be away from the last mask, whatever its size
 LEAST_IOU = 0.05  # that a predicted one counts as
 SHARPNESS = 4.0  # of the weight of a mask among those that answers to a click are compared with
@@ -98,7 +98,7 @@ def near_of(low, last, reach):
     near = np.isin(pieces, within[within > 0])
     if not near.any() or near.sum() < NEAR_SHARE * area:
         return low
-    return torch.where(torch.from_numpy((pieces > 0) & ~near), torch.full_like(low, OUTSIDE), low)
+    return torch.where(torch.from_numpy((pieces > 0) & ~near), torch.full_like(low, target.DROPPED), low)
 
 
 def agreement(answers, looks):
