@@ -36,7 +36,7 @@ static void set_boxes(struct check *t, struct check_buf *boxes, int h, int w)
     check_set(t, boxes, 8 * SAM_BOX_ROW + 4, INFINITY);
 }
 
-// Of object 0 a piece that is just as large as half of an area asks for, and one just too far.
+// Of object 0 a piece that is just as large as half of an area asks for, and two just too far.
 static void draw_limits(struct check *t, struct check_buf *logits, struct check_buf *boxes, int row,
                         int h, int w, float reach)
 {
@@ -47,7 +47,8 @@ static void draw_limits(struct check *t, struct check_buf *logits, struct check_
         check_set(t, boxes, (size_t) row * SAM_BOX_ROW + i, box[i]);
     for (int i = 0; i < h * w; i++) {
         const int y = i / w, x = i % w;
-        const bool is_in = (y >= 6 && y < 10 && x >= 5 && x < 9) || (y == 6 && x >= far);
+        const bool is_in = (y >= 6 && y < 10 && x >= 5 && x < 9) || (y == 6 && x >= far) ||
+                           (x == 6 && y >= far);
         check_set(t, logits, (size_t) i, is_in ? 2 : -2);
     }
 }

@@ -150,6 +150,10 @@ class Mix(unittest.TestCase):
         status, said = run("--out", self.out, "--recall", "-1", given)
         self.assertEqual((status, said.strip()), (1, "mix.py: --recall: -1 is not from 0 to 100"))
 
+    def test_says_that_a_file_cannot_be_written(self):
+        status, said = run("--out", os.path.join(self.folder.name, "none", "x.safetensors"), self.files[0])
+        self.assertEqual((status, said.count("none/x.safetensors: cannot be written: "), said.count("\n")), (1, 1, 1))
+
     def test_random_walks(self):
         self.assertEqual(run("--out", self.out, "--random-walk", "0.05", self.files[0]), (0, ""))
         self.assertEqual(model.read(self.out)[0], SMALL | {"random_walk": {"fidelity": 0.05}})

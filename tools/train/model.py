@@ -15,7 +15,7 @@ import types
 
 import torch
 import torch.nn.functional as F
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from transformers import Sam2VideoConfig, Sam2VideoModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
@@ -314,7 +314,10 @@ def save(net, path):
     metadata = {"samtrack": json.dumps({k: v for k, v in net.samtrack.items() if k != "origin"})}
     if "origin" in net.samtrack:
         metadata["origin"] = json.dumps(net.samtrack["origin"])
-    save_file(state, part, metadata=metadata)
+    try:
+        save_file(state, part, metadata=metadata)
+    except SafetensorError as error:
+        raise ModelError(f"{path}: cannot be written: {error}") from None
     os.chmod(part, 0o644)
     os.replace(part, path)
 
